@@ -1,0 +1,355 @@
+//! The pipeline on one page: (request, policy, facts) → verdict. The only call that the shell
+//! makes; webhook, linter and scan all come through here.
+
+use std::fmt::{self, Display, Formatter};
+
+use crate::config::Policy;
+use crate::decision::{self, Case, Decision, Endpoint, Exemption, Finding, Mode};
+use crate::facts::{Facts, NamespaceFacts};
+use crate::field::FieldPath;
+use crate::object::trie::Role;
+use crate::object::{At, Tape};
+use crate::os::{self, Detection};
+use crate::review::{Operation, Request};
+use crate::rules::{self, Context, Hit};
+use crate::workload::{Kind, Pod};
+
+/// Judges a request.
+pub fn admit<'r, 'a>(
+    endpoint: Endpoint,
+    request: &'r Request<'a>,
+    policy: &'r Policy,
+    facts: &'r Facts,
+) -> Verdict<'r, 'a> {
+    let namespace = request
+        .namespace()
+        .and_then(|name| facts.namespaces.get(name));
+    let mode = mode(request, namespace, policy);
+    let outcome = judge(endpoint, request, policy, facts, namespace, mode);
+    Verdict {
+        endpoint,
+        request,
+        policy,
+        mode,
+        outcome: outcome.unwrap_or_else(|early| early),
+    }
+}
+
+/// `Err` is an outcome that is reached before the end.
+fn judge<'r, 'a>(
+    endpoint: Endpoint,
+    request: &'r Request<'a>,
+    policy: &'r Policy,
+    facts: &'r Facts,
+    namespace: Option<&'r NamespaceFacts>,
+    mode: Mode,
+) -> Result<Outcome<'r, 'a>, Outcome<'r, 'a>> {
+    let kind = judged_kind(request).ok_or(Outcome::Exempt(Exemption::Unknown))?;
+    exemption(kind, request, policy, mode).map_or(Ok(()), |e| Err(Outcome::Exempt(e)))?;
+    let object = readable_object(request)?;
+
+    let Some(pod) = survey(request, object, kind) else {
+        return Ok(Outcome::Judged(Judgement::default()));
+    };
+    if is_exempt_runtime_class(&pod, policy) {
+        return Err(Outcome::Exempt(Exemption::RuntimeClass));
+    }
+
+    let detection = os::detect(&pod, namespace, &policy.evidence, facts);
+    if !detection.concerns_us() {
+        return Ok(Outcome::Judged(Judgement {
+            detection,
+            ..Judgement::default()
+        }));
+    }
+
+    let hits = evaluate(&pod, &detection, request, policy);
+    let old = old_pod(request, kind);
+    let known = old.as_ref().map_or_else(Vec::new, |old| {
+        let detection = os::detect(old, namespace, &policy.evidence, facts);
+        let mut known = evaluate(old, &detection, request, policy);
+        known.extend(detection.conflict.map(|conflict| {
+            Hit::new(
+                *rules::OS_CONFLICT,
+                u8::from(!conflict.decisive),
+                conflict.at,
+            )
+        }));
+        known
+    });
+
+    let case = Case {
+        endpoint,
+        request,
+        kind,
+        pod: &pod,
+        old: old.as_ref(),
+        detection: &detection,
+        mode,
+        namespace,
+        policy,
+    };
+    let decision = decision::decide(&case, hits, &known);
+    Ok(Outcome::Judged(Judgement {
+        detection,
+        decision,
+        pod: Some(pod),
+    }))
+}
+
+/// The kinds, operations and subresources that the webhooks are for.
+fn judged_kind(request: &Request<'_>) -> Option<Kind> {
+    let kind = request.kind()?;
+    let judged = match (request.operation(), request.sub_resource()) {
+        (Operation::Create | Operation::Update, None) => true,
+        (Operation::Update, Some("ephemeralcontainers")) => kind == Kind::Pod,
+        _ => false,
+    };
+    judged.then_some(kind)
+}
+
+/// The namespace's label, then its entry in the configuration, then the default.
+fn mode(request: &Request<'_>, namespace: Option<&NamespaceFacts>, policy: &Policy) -> Mode {
+    let by_label = namespace.and_then(|namespace| namespace.mode);
+    let by_name = || policy.namespaces.get(request.namespace()?).copied();
+    by_label.or_else(by_name).unwrap_or(policy.mode)
+}
+
+fn exemption(kind: Kind, request: &Request<'_>, policy: &Policy, mode: Mode) -> Option<Exemption> {
+    let namespace = request.namespace().unwrap_or_default();
+    let user = request.username().unwrap_or_default();
+    if mode == Mode::Off {
+        Some(Exemption::Off)
+    } else if policy.exempt_namespaces.contains(namespace) {
+        Some(Exemption::Namespace)
+    } else if policy.exempt_users.contains(user)
+        || !policy.exempt_groups.is_empty()
+            && request
+                .groups()
+                .any(|group| policy.exempt_groups.contains(group))
+    {
+        Some(Exemption::User)
+    } else if kind == Kind::Pod && is_mirror_pod(request) {
+        Some(Exemption::MirrorPod)
+    } else {
+        None
+    }
+}
+
+fn is_mirror_pod(request: &Request<'_>) -> bool {
+    let tape = request.tape();
+    let annotations = request
+        .object_at()
+        .and_then(|object| tape.child(object, Role::Metadata))
+        .and_then(|metadata| tape.named(metadata, "annotations"));
+    annotations.is_some_and(|annotations| tape.child(annotations, Role::Mirror).is_some())
+}
+
+fn is_exempt_runtime_class(pod: &Pod<'_, '_>, policy: &Policy) -> bool {
+    let class = pod.runtime_class.and_then(|at| pod.tape.text(at));
+    class.is_some_and(|class| policy.exempt_runtime_classes.contains(class))
+}
+
+fn readable_object<'r, 'a>(request: &'r Request<'_>) -> Result<At, Outcome<'r, 'a>> {
+    let tape = request.tape();
+    if let Some(problem) = &tape.problem {
+        let (path, sentence) = tape.describe(problem);
+        return Err(Outcome::Unreadable(Unreadable { path, sentence }));
+    }
+    request.object_at().ok_or_else(|| {
+        Outcome::Unreadable(Unreadable {
+            path: "object".to_owned(),
+            sentence: "object: is missing".to_owned(),
+        })
+    })
+}
+
+fn survey<'r, 'a>(request: &'r Request<'a>, object: At, kind: Kind) -> Option<Pod<'r, 'a>> {
+    Pod::find(
+        request.tape(),
+        object,
+        kind,
+        os::is_windows_text,
+        os::is_linux_path,
+    )
+}
+
+fn old_pod<'r, 'a>(request: &'r Request<'a>, kind: Kind) -> Option<Pod<'r, 'a>> {
+    if request.operation() != Operation::Update {
+        return None;
+    }
+    survey(request, request.old_object_at()?, kind)
+}
+
+/// What the table says; of a pod that is not for Windows it says nothing.
+fn evaluate(
+    pod: &Pod<'_, '_>,
+    detection: &Detection,
+    request: &Request<'_>,
+    policy: &Policy,
+) -> Vec<Hit> {
+    let mut hits = Vec::new();
+    if detection.is_windows() {
+        let namespace = request.namespace().unwrap_or_default();
+        let context = Context {
+            pod,
+            host_process_allowed: policy.host_process_namespaces.contains(namespace),
+        };
+        rules::evaluate(&context, &mut hits);
+    }
+    hits
+}
+
+/// What is answered to a request, and everything that led to it.
+pub struct Verdict<'r, 'a> {
+    endpoint: Endpoint,
+    request: &'r Request<'a>,
+    policy: &'r Policy,
+    mode: Mode,
+    outcome: Outcome<'r, 'a>,
+}
+
+/// How far a request got.
+pub(crate) enum Outcome<'r, 'a> {
+    /// Let through without a look at its fields.
+    Exempt(Exemption),
+    /// It could not be understood.
+    Unreadable(Unreadable),
+    Judged(Judgement<'r, 'a>),
+}
+
+/// A field that stops everything else from being understood.
+pub(crate) struct Unreadable {
+    pub(crate) path: String,
+    pub(crate) sentence: String,
+}
+
+impl Display for Unreadable {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)
+    }
+}
+
+/// What was found in an object that was understood.
+#[derive(Default)]
+pub(crate) struct Judgement<'r, 'a> {
+    pub(crate) detection: Detection,
+    pub(crate) decision: Decision,
+    pub(crate) pod: Option<Pod<'r, 'a>>,
+}
+
+impl<'r, 'a> Verdict<'r, 'a> {
+    /// Which webhook was asked.
+    pub fn endpoint(&self) -> Endpoint {
+        self.endpoint
+    }
+
+    /// What was asked.
+    pub fn request(&self) -> &'r Request<'a> {
+        self.request
+    }
+
+    /// How the namespace wants to be told.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Whether the object is admitted.
+    pub fn allowed(&self) -> bool {
+        if self.mode != Mode::Enforce {
+            return true;
+        }
+        match &self.outcome {
+            Outcome::Exempt(_) => true,
+            // What /mutate cannot understand, /validate denies.
+            Outcome::Unreadable(_) => self.endpoint == Endpoint::Mutate,
+            Outcome::Judged(judgement) => !judgement.decision.denied,
+        }
+    }
+
+    /// What the answer tells, sorted by rule and then by place.
+    pub fn findings(&self) -> &[Finding] {
+        match &self.outcome {
+            Outcome::Judged(judgement) => &judgement.decision.findings,
+            _ => &[],
+        }
+    }
+
+    /// The path of a finding's field, from the root of the object.
+    pub fn path<'f>(&'f self, finding: &'f Finding) -> FieldPath<'f> {
+        finding.path(self.request.tape())
+    }
+
+    /// Why the object was let through unseen.
+    pub fn exemption(&self) -> Option<Exemption> {
+        match &self.outcome {
+            Outcome::Exempt(exemption) => Some(*exemption),
+            _ => None,
+        }
+    }
+
+    /// What kept the object from being understood, in one sentence.
+    pub fn unreadable(&self) -> Option<&str> {
+        match &self.outcome {
+            Outcome::Unreadable(problem) => Some(&problem.sentence),
+            _ => None,
+        }
+    }
+
+    /// The operating system that the pod is for and the strongest evidence of it.
+    pub fn detected(&self) -> (Option<os::Os>, Option<os::Source>) {
+        match &self.outcome {
+            Outcome::Judged(judgement) => {
+                let detection = &judgement.detection;
+                let evidence = detection.evidence.or(detection.hint);
+                (detection.os, evidence.map(|evidence| evidence.source))
+            }
+            _ => (None, None),
+        }
+    }
+
+    /// The patch as JSON; `None` where nothing changes.
+    pub fn patch(&self) -> Option<String> {
+        let Outcome::Judged(Judgement {
+            decision,
+            pod: Some(pod),
+            ..
+        }) = &self.outcome
+        else {
+            return None;
+        };
+        if !self.allowed() || decision.patch.is_empty() {
+            return None;
+        }
+        let mut json = String::with_capacity(320);
+        // Writing to memory does not fail.
+        let _ = decision.patch.write(pod, &self.policy.placement, &mut json);
+        Some(json)
+    }
+
+    pub(crate) fn outcome(&self) -> &Outcome<'r, 'a> {
+        &self.outcome
+    }
+
+    pub(crate) fn kind_name(&self) -> &str {
+        self.request.kind_name().unwrap_or("object")
+    }
+
+    pub(crate) fn namespace(&self) -> &str {
+        self.request.namespace().unwrap_or_default()
+    }
+}
+
+impl Finding {
+    pub(crate) fn path<'t>(&self, tape: &'t Tape<'_>) -> FieldPath<'t> {
+        tape.path_below(self.hit.at, self.hit.missing)
+    }
+}
+
+impl Detection {
+    /// Whether there is anything to do or to say: Linux pods and those without evidence are none
+    /// of our business.
+    pub(crate) fn concerns_us(&self) -> bool {
+        self.is_windows() || self.conflict.is_some() || self.hint.is_some()
+    }
+}

@@ -1,0 +1,122 @@
+//! What the cluster and registries know, as plain data. `admit` takes it; the shell fills it.
+//!
+//! Empty facts are good facts: everything works from the object and the configuration alone.
+
+use std::collections::HashMap;
+
+use crate::decision::Mode;
+use crate::os::Os;
+
+/// Everything that is known beyond the review itself.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// By name.
+    pub namespaces: HashMap<String, NamespaceFacts>,
+    /// By name.
+    pub runtime_classes: HashMap<String, RuntimeClassFacts>,
+    /// By name.
+    pub nodes: HashMap<String, NodeFacts>,
+    /// By the image's name as pods write it.
+    pub images: HashMap<String, ImageFacts>,
+}
+
+/// What the labels of a namespace say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamespaceFacts {
+    /// `transom.dev/mode`
+    pub mode: Option<Mode>,
+    /// `transom.dev/os`
+    pub os: Option<Os>,
+    /// `transom.dev/set-pod-os`: `always` or `never`.
+    pub set_pod_os: Option<bool>,
+    /// Pod Security is enforced here at a version before v1.25, which does not know `spec.os`.
+    pub old_pod_security: bool,
+}
+
+impl NamespaceFacts {
+    /// Reads the labels of a namespace. Values that mean nothing are as good as absent.
+    pub fn from_labels<'l>(labels: impl IntoIterator<Item = (&'l str, &'l str)>) -> Self {
+        let mut facts = Self::default();
+        for (key, value) in labels {
+            match key {
+                "transom.dev/mode" => facts.mode = Mode::parse(value),
+                "transom.dev/os" => facts.os = Os::parse(value),
+                "transom.dev/set-pod-os" => {
+                    facts.set_pod_os = match value {
+                        "always" => Some(true),
+                        "never" => Some(false),
+                        _ => None,
+                    };
+                }
+                "pod-security.kubernetes.io/enforce-version" => {
+                    facts.old_pod_security = minor_version(value).is_some_and(|minor| minor < 25);
+                }
+                _ => {}
+            }
+        }
+        facts
+    }
+}
+
+/// `v1.24` → 24; `latest` is no number.
+fn minor_version(version: &str) -> Option<u32> {
+    version.strip_prefix("v1.")?.parse().ok()
+}
+
+/// What a RuntimeClass schedules its pods to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuntimeClassFacts {
+    /// From `scheduling.nodeSelector`.
+    pub os: Option<Os>,
+}
+
+/// A node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeFacts {
+    /// From the label `kubernetes.io/os`.
+    pub os: Option<Os>,
+}
+
+/// What a registry says of an image.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImageFacts {
+    /// One for each manifest of an index, one for a plain image.
+    pub platforms: Vec<Platform>,
+}
+
+/// A platform of an image.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Platform {
+    /// `None`: neither Linux nor Windows.
+    pub os: Option<Os>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_labels_of_namespaces() {
+        let facts = NamespaceFacts::from_labels([
+            ("transom.dev/mode", "audit"),
+            ("transom.dev/os", "windows"),
+            ("transom.dev/set-pod-os", "never"),
+            ("pod-security.kubernetes.io/enforce-version", "v1.24"),
+            ("team", "shop"),
+        ]);
+        assert_eq!(
+            facts,
+            NamespaceFacts {
+                mode: Some(Mode::Audit),
+                os: Some(Os::Windows),
+                set_pod_os: Some(false),
+                old_pod_security: true,
+            }
+        );
+        let facts = NamespaceFacts::from_labels([
+            ("transom.dev/mode", "enforced"),
+            ("pod-security.kubernetes.io/enforce-version", "latest"),
+        ]);
+        assert_eq!(facts, NamespaceFacts::default());
+    }
+}

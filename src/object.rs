@@ -1,0 +1,715 @@
+//! The one parse: JSON → a flat tape of the fields that anybody asks for, borrowed from the body.
+//!
+//! A tape is a tree in pre-order: an entry, then everything below it, up to its `end`. Which
+//! fields are kept is compiled once into a trie ([`trie`]); everything else is skipped without a
+//! look. Not here: what the fields mean. Used by `review` to read a body, and by every room of
+//! the core to look at what was read.
+
+pub(crate) mod trie;
+
+use std::borrow::Cow;
+use std::fmt::{self, Formatter};
+use std::hash::{Hash, Hasher};
+
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::field::{FieldPath, Step};
+use trie::{Edge, FieldId, Role, Shape, Trie};
+
+/// More entries than this make an object unreadable: a body of 6 MB could make two million.
+/// A pod of 146 containers has about 1,500.
+pub(crate) const MAX_ENTRIES: usize = 65_536;
+
+/// The place of an entry on the tape.
+pub(crate) type At = u32;
+
+const NOWHERE: At = At::MAX;
+
+/// A value as it stands in the body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Value<'a> {
+    Bool(bool),
+    Int(i64),
+    /// Beyond `i64`.
+    Uint(u64),
+    Float(f64),
+    Text(&'a str),
+    /// A string that had escapes: its range in [`Tape::unescaped`].
+    Unescaped(u32, u32),
+    /// A list, with its number of elements (nulls count).
+    List(u32),
+    Map,
+    /// Something is there; what, nobody asked.
+    Present,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) value: Value<'a>,
+    pub(crate) field: FieldId,
+    /// Which element of its list this is.
+    pub(crate) index: u32,
+    up: At,
+    /// The first entry that is not below this one.
+    pub(crate) end: At,
+}
+
+/// What makes an object unreadable, and where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Problem {
+    up: At,
+    field: FieldId,
+    index: u32,
+    what: Flaw,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Flaw {
+    WrongType { wanted: Shape, found: &'static str },
+    Repeated,
+    TooMany,
+}
+
+/// The fields that were kept of one review.
+pub(crate) struct Tape<'a> {
+    trie: &'static Trie,
+    entries: Vec<Entry<'a>>,
+    /// Strings with escapes, one after the other.
+    unescaped: String,
+    /// The first flaw in document order; the walk goes on after it, so that the uid survives.
+    pub(crate) problem: Option<Problem>,
+}
+
+impl<'a> Tape<'a> {
+    /// Walks a JSON text once.
+    ///
+    /// # Errors
+    /// Where the text is not JSON or ends early. A field of the wrong type is not an error here
+    /// but a [`Tape::problem`].
+    pub(crate) fn parse(json: &'a str, trie: &'static Trie) -> Result<Self, serde_json::Error> {
+        let mut tape = Self {
+            trie,
+            entries: Vec::with_capacity((json.len() / 48).clamp(64, 1024)),
+            unescaped: String::new(),
+            problem: None,
+        };
+        let mut json = serde_json::Deserializer::from_str(json);
+        Seed {
+            tape: &mut tape,
+            field: trie.review,
+            index: 0,
+            up: NOWHERE,
+        }
+        .deserialize(&mut json)?;
+        json.end()?;
+        Ok(tape)
+    }
+
+    pub(crate) fn len(&self) -> At {
+        // At most MAX_ENTRIES.
+        self.entries.len() as At
+    }
+
+    pub(crate) fn entry(&self, at: At) -> &Entry<'a> {
+        &self.entries[at as usize]
+    }
+
+    pub(crate) fn role(&self, at: At) -> Role {
+        self.trie.node(self.entry(at).field).role
+    }
+
+    /// The checks of the rule table that look at this field.
+    pub(crate) fn checks(&self, at: At) -> &'static [u16] {
+        &self.trie.node(self.entry(at).field).checks
+    }
+
+    /// The entries directly below one.
+    pub(crate) fn children(&self, at: At) -> impl Iterator<Item = At> + '_ {
+        let end = self.entry(at).end;
+        let mut next = at + 1;
+        std::iter::from_fn(move || {
+            let here = next;
+            (here < end).then(|| {
+                next = self.entry(here).end;
+                here
+            })
+        })
+    }
+
+    /// The entry directly below `at` that has this role.
+    pub(crate) fn child(&self, at: At, role: Role) -> Option<At> {
+        self.children(at).find(|child| self.role(*child) == role)
+    }
+
+    /// The string directly below `at` that has this role.
+    pub(crate) fn child_text(&self, at: At, role: Role) -> Option<&str> {
+        self.child(at, role).and_then(|child| self.text(child))
+    }
+
+    /// The entry directly below `at` whose name in the object is this.
+    pub(crate) fn named(&self, at: At, name: &str) -> Option<At> {
+        self.children(at)
+            .find(|child| self.name(*child) == Some(name))
+    }
+
+    /// The name of this field in its object; elements and members have none.
+    pub(crate) fn name(&self, at: At) -> Option<&'static str> {
+        match self.trie.node(self.entry(at).field).edge {
+            Edge::Name(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The string at this place, if it is one.
+    pub(crate) fn text(&self, at: At) -> Option<&str> {
+        match self.entry(at).value {
+            Value::Text(text) => Some(text),
+            Value::Unescaped(start, end) => Some(&self.unescaped[start as usize..end as usize]),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn bool(&self, at: At) -> Option<bool> {
+        match self.entry(at).value {
+            Value::Bool(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The entries below a map whose keys were kept by prefix: key and place of the value.
+    pub(crate) fn members(&self, at: At) -> impl Iterator<Item = (&str, At)> + '_ {
+        self.children(at)
+            .filter_map(|member| self.text(member).map(|key| (key, member + 1)))
+    }
+
+    /// The path from the root of the object (or of the review) to this place.
+    pub(crate) fn path(&self, at: At) -> FieldPath<'_> {
+        let mut path = FieldPath::new();
+        self.climb(at, &mut path);
+        path.reverse();
+        path
+    }
+
+    /// The path to a field that is not there, below one that is.
+    pub(crate) fn path_below(&self, at: At, names: &'static [&'static str]) -> FieldPath<'_> {
+        let mut path = self.path(at);
+        for name in names {
+            path.push(Step::Name(name));
+        }
+        path
+    }
+
+    fn climb<'t>(&'t self, mut at: At, path: &mut FieldPath<'t>) {
+        while at != NOWHERE {
+            let entry = self.entry(at);
+            match self.trie.node(entry.field).edge {
+                Edge::Root => return,
+                Edge::Name(name) => path.push(Step::Name(name)),
+                Edge::Item => path.push(Step::Index(entry.index)),
+                Edge::Member => path.push(Step::Name(self.text(at).unwrap_or_default())),
+                Edge::Value => {}
+            }
+            at = entry.up;
+        }
+    }
+
+    /// Whether this place lies in the envelope of the review rather than in an object.
+    fn in_envelope(&self, mut at: At) -> bool {
+        while at != NOWHERE {
+            match self.role(at) {
+                Role::Object | Role::OldObject => return false,
+                _ => at = self.entry(at).up,
+            }
+        }
+        true
+    }
+
+    /// The problem in words and its path, if it lies in the envelope.
+    pub(crate) fn envelope_problem(&self) -> Option<String> {
+        let problem = self.problem.as_ref()?;
+        self.in_envelope(problem.up)
+            .then(|| self.describe(problem).1)
+    }
+
+    /// A problem's path, and a sentence that names it.
+    pub(crate) fn describe(&self, problem: &Problem) -> (String, String) {
+        let mut path = FieldPath::new();
+        match self.trie.node(problem.field).edge {
+            Edge::Name(name) => path.push(Step::Name(name)),
+            Edge::Item => path.push(Step::Index(problem.index)),
+            Edge::Root if problem.up != NOWHERE => path.push(Step::Name("object")),
+            Edge::Root | Edge::Member | Edge::Value => {}
+        }
+        self.climb(problem.up, &mut path);
+        path.reverse();
+        let path = path.to_string();
+        let name = if path.is_empty() { "the body" } else { &path };
+        let sentence = match problem.what {
+            Flaw::WrongType { wanted, found } => {
+                format!("{name}: must be {}, not {found}", wanted.noun())
+            }
+            Flaw::Repeated => format!("{name}: stands there twice"),
+            Flaw::TooMany => format!(
+                "{name}: the object holds more than {MAX_ENTRIES} fields that matter to a Windows pod"
+            ),
+        };
+        (path, sentence)
+    }
+
+    /// A hash of a value and everything that was kept below it, the same wherever it stands.
+    pub(crate) fn hash_value(&self, at: At, hasher: &mut impl Hasher) {
+        for here in at..self.entry(at).end {
+            let entry = self.entry(here);
+            entry.field.hash(hasher);
+            match entry.value {
+                Value::Bool(value) => value.hash(hasher),
+                Value::Int(value) => value.hash(hasher),
+                Value::Uint(value) => value.hash(hasher),
+                Value::Float(value) => value.to_bits().hash(hasher),
+                Value::Text(_) | Value::Unescaped(..) => self.text(here).hash(hasher),
+                Value::List(len) => len.hash(hasher),
+                Value::Map | Value::Present => 0u8.hash(hasher),
+            }
+        }
+    }
+
+    /// The value in the words of a message: scalars as they are, lists and maps by their content
+    /// where it was kept. Long strings are cut.
+    pub(crate) fn write_value(&self, at: At, out: &mut dyn fmt::Write) -> fmt::Result {
+        match self.entry(at).value {
+            Value::Bool(value) => write!(out, "{value}"),
+            Value::Int(value) => write!(out, "{value}"),
+            Value::Uint(value) => write!(out, "{value}"),
+            Value::Float(value) => write!(out, "{value}"),
+            Value::Text(_) | Value::Unescaped(..) => {
+                write_cut(self.text(at).unwrap_or_default(), out)
+            }
+            Value::Present => out.write_str("{…}"),
+            Value::List(0) => out.write_str("[]"),
+            Value::List(_) if self.entry(at).end == at + 1 => out.write_str("[…]"),
+            Value::List(_) => self.write_children(at, out, "[", "]"),
+            Value::Map => self.write_children(at, out, "{", "}"),
+        }
+    }
+
+    fn write_children(
+        &self,
+        at: At,
+        out: &mut dyn fmt::Write,
+        open: &str,
+        close: &str,
+    ) -> fmt::Result {
+        /// As many elements of a list as a message wants to show.
+        const SHOWN: usize = 4;
+        out.write_str(open)?;
+        for (i, child) in self.children(at).enumerate() {
+            if i > 0 {
+                out.write_str(", ")?;
+            }
+            if i == SHOWN {
+                out.write_str("…")?;
+                break;
+            }
+            match self.trie.node(self.entry(child).field).edge {
+                Edge::Name(name) => write!(out, "{name}: ")?,
+                Edge::Member => {
+                    write_cut(self.text(child).unwrap_or_default(), out)?;
+                    out.write_str(": ")?;
+                    self.write_scalar(child + 1, out)?;
+                    continue;
+                }
+                _ => {}
+            }
+            self.write_scalar(child, out)?;
+        }
+        out.write_str(close)
+    }
+
+    /// One level deeper at most: messages are read by people.
+    fn write_scalar(&self, at: At, out: &mut dyn fmt::Write) -> fmt::Result {
+        match self.entry(at).value {
+            Value::Map => out.write_str("{…}"),
+            Value::List(len) if len > 0 => {
+                out.write_str("[")?;
+                for (i, child) in self.children(at).enumerate().take(4) {
+                    if i > 0 {
+                        out.write_str(", ")?;
+                    }
+                    if let Some(text) = self.text(child) {
+                        write_cut(text, out)?;
+                    }
+                }
+                out.write_str("]")
+            }
+            _ => self.write_value(at, out),
+        }
+    }
+
+    /// The entry that this one lies in.
+    pub(crate) fn up(&self, at: At) -> Option<At> {
+        Some(self.entry(at).up).filter(|up| *up != NOWHERE)
+    }
+
+    fn full(&mut self, seed: &Position) -> bool {
+        if self.entries.len() < MAX_ENTRIES {
+            return false;
+        }
+        self.flaw(seed, Flaw::TooMany);
+        true
+    }
+
+    fn push(&mut self, position: &Position, value: Value<'a>) -> Option<At> {
+        if self.full(position) {
+            return None;
+        }
+        let at = self.len();
+        self.entries.push(Entry {
+            value,
+            field: position.field,
+            index: position.index,
+            up: position.up,
+            end: at + 1,
+        });
+        Some(at)
+    }
+
+    fn close(&mut self, at: At) {
+        let end = self.len();
+        self.entries[at as usize].end = end;
+    }
+
+    fn keep_text(&mut self, text: &str) -> Value<'a> {
+        let start = self.unescaped.len() as u32;
+        self.unescaped.push_str(text);
+        Value::Unescaped(start, self.unescaped.len() as u32)
+    }
+
+    fn flaw(&mut self, position: &Position, what: Flaw) {
+        self.problem.get_or_insert(Problem {
+            up: position.up,
+            field: position.field,
+            index: position.index,
+            what,
+        });
+    }
+}
+
+/// A string in a message, in one line and at most 100 characters long.
+fn write_cut(text: &str, out: &mut dyn fmt::Write) -> fmt::Result {
+    const SHOWN: usize = 100;
+    for (i, c) in text.chars().enumerate() {
+        if i == SHOWN {
+            return out.write_str("…");
+        }
+        out.write_char(if c.is_control() { ' ' } else { c })?;
+    }
+    Ok(())
+}
+
+struct Position {
+    field: FieldId,
+    index: u32,
+    up: At,
+}
+
+/// Reads one value of the body into the tape, or skips it.
+struct Seed<'p, 'a> {
+    tape: &'p mut Tape<'a>,
+    field: FieldId,
+    index: u32,
+    up: At,
+}
+
+impl<'a> Seed<'_, 'a> {
+    fn position(&self) -> Position {
+        Position {
+            field: self.field,
+            index: self.index,
+            up: self.up,
+        }
+    }
+
+    fn shape(&self) -> Shape {
+        self.tape.trie.node(self.field).shape
+    }
+
+    fn scalar(self, found: Shape, value: Value<'a>) {
+        let wanted = self.shape();
+        let position = self.position();
+        if wanted == Shape::Any || wanted == found {
+            self.tape.push(&position, value);
+        } else {
+            let found = found.noun();
+            self.tape.flaw(&position, Flaw::WrongType { wanted, found });
+        }
+    }
+
+    fn wants_text(&self, text: &str) -> bool {
+        let filter = self.tape.trie.node(self.field).filter;
+        filter.is_none_or(|filter| filter(text))
+    }
+}
+
+impl<'a> DeserializeSeed<'a> for Seed<'_, 'a> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
+        let node = self.tape.trie.node(self.field);
+        if node.shape == Shape::Presence {
+            deserializer.deserialize_option(Presence(self))
+        } else {
+            deserializer.deserialize_any(self)
+        }
+    }
+}
+
+impl<'a> Visitor<'a> for Seed<'_, 'a> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    /// A null is as good as an absent field, as it is for the API server.
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
+        self.scalar(Shape::Bool, Value::Bool(value));
+        Ok(())
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
+        self.scalar(Shape::Number, Value::Int(value));
+        Ok(())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
+        let value = i64::try_from(value).map_or(Value::Uint(value), Value::Int);
+        self.scalar(Shape::Number, value);
+        Ok(())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
+        self.scalar(Shape::Number, Value::Float(value));
+        Ok(())
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'a str) -> Result<(), E> {
+        if self.wants_text(text) {
+            self.scalar(Shape::Text, Value::Text(text));
+        }
+        Ok(())
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        if self.wants_text(text) {
+            let value = self.tape.keep_text(text);
+            self.scalar(Shape::Text, value);
+        }
+        Ok(())
+    }
+
+    fn visit_seq<S: SeqAccess<'a>>(self, mut list: S) -> Result<(), S::Error> {
+        let position = self.position();
+        let node = self.tape.trie.node(self.field);
+        if !matches!(node.shape, Shape::List | Shape::Any) {
+            let (wanted, found) = (node.shape, "a list");
+            self.tape.flaw(&position, Flaw::WrongType { wanted, found });
+            return skip_list(list);
+        }
+        let Some(at) = self.tape.push(&position, Value::List(0)) else {
+            return skip_list(list);
+        };
+        let mut len = 0u32;
+        loop {
+            let field = node.first.filter(|_| len == 0).or(node.item);
+            let more = match field {
+                Some(field) => list.next_element_seed(Seed {
+                    tape: &mut *self.tape,
+                    field,
+                    index: len,
+                    up: at,
+                })?,
+                None => list.next_element::<IgnoredAny>()?.map(drop),
+            };
+            if more.is_none() {
+                break;
+            }
+            len += 1;
+        }
+        self.tape.entries[at as usize].value = Value::List(len);
+        self.tape.close(at);
+        Ok(())
+    }
+
+    fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<(), M::Error> {
+        let position = self.position();
+        let node = self.tape.trie.node(self.field);
+        if !matches!(node.shape, Shape::Map | Shape::Any) {
+            let (wanted, found) = (node.shape, "an object");
+            self.tape.flaw(&position, Flaw::WrongType { wanted, found });
+            return skip_map(map);
+        }
+        let Some(at) = self.tape.push(&position, Value::Map) else {
+            return skip_map(map);
+        };
+        let mut seen = 0u64;
+        while let Some(key) = map.next_key_seed(KeySeed {
+            names: &node.names,
+            members: &node.members,
+        })? {
+            match key {
+                Key::Other => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+                Key::Name(i) => {
+                    let field = node.names[i].1;
+                    if seen & (1 << i) != 0 {
+                        let again = Position {
+                            field,
+                            index: 0,
+                            up: at,
+                        };
+                        self.tape.flaw(&again, Flaw::Repeated);
+                        map.next_value::<IgnoredAny>()?;
+                        continue;
+                    }
+                    seen |= 1 << i;
+                    map.next_value_seed(Seed {
+                        tape: &mut *self.tape,
+                        field,
+                        index: 0,
+                        up: at,
+                    })?;
+                }
+                Key::Member(i, key) => self.tape.member(&mut map, node.members[i].1, at, key)?,
+            }
+        }
+        self.tape.close(at);
+        Ok(())
+    }
+}
+
+impl<'a> Tape<'a> {
+    /// A key that was kept by its prefix, and its value: two entries or, where that is null, none.
+    fn member<M: MapAccess<'a>>(
+        &mut self,
+        map: &mut M,
+        field: FieldId,
+        up: At,
+        key: Cow<'a, str>,
+    ) -> Result<(), M::Error> {
+        let key = match key {
+            Cow::Borrowed(key) => Value::Text(key),
+            Cow::Owned(key) => self.keep_text(&key),
+        };
+        let position = Position {
+            field,
+            index: 0,
+            up,
+        };
+        let (Some(value), Some(at)) = (self.trie.node(field).item, self.push(&position, key))
+        else {
+            map.next_value::<IgnoredAny>()?;
+            return Ok(());
+        };
+        map.next_value_seed(Seed {
+            tape: &mut *self,
+            field: value,
+            index: 0,
+            up: at,
+        })?;
+        if self.len() == at + 1 {
+            self.entries.pop();
+        } else {
+            self.close(at);
+        }
+        Ok(())
+    }
+}
+
+/// Skips what is there at the speed of [`IgnoredAny`] and keeps that it is there.
+struct Presence<'p, 'a>(Seed<'p, 'a>);
+
+impl<'a> Visitor<'a> for Presence<'_, 'a> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_none<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_some<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_ignored_any(IgnoredAny)?;
+        let position = self.0.position();
+        self.0.tape.push(&position, Value::Present);
+        Ok(())
+    }
+}
+
+fn skip_list<'a, S: SeqAccess<'a>>(list: S) -> Result<(), S::Error> {
+    IgnoredAny.visit_seq(list).map(drop)
+}
+
+fn skip_map<'a, M: MapAccess<'a>>(map: M) -> Result<(), M::Error> {
+    IgnoredAny.visit_map(map).map(drop)
+}
+
+enum Key<'a> {
+    Name(usize),
+    Member(usize, Cow<'a, str>),
+    Other,
+}
+
+/// Finds a key among the names and prefixes of a node. A linear search beats hashing here: the
+/// lengths differ, and most keys are short.
+struct KeySeed {
+    names: &'static [(&'static str, FieldId)],
+    members: &'static [(&'static str, FieldId)],
+}
+
+impl KeySeed {
+    fn find<'a>(&self, key: &str, owned: impl FnOnce() -> Cow<'a, str>) -> Key<'a> {
+        if let Some(i) = self.names.iter().position(|(name, _)| *name == key) {
+            return Key::Name(i);
+        }
+        let member = |(prefix, _): &(&str, FieldId)| key.starts_with(*prefix);
+        match self.members.iter().position(member) {
+            Some(i) => Key::Member(i, owned()),
+            None => Key::Other,
+        }
+    }
+}
+
+impl<'a> DeserializeSeed<'a> for KeySeed {
+    type Value = Key<'a>;
+
+    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Key<'a>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'a> Visitor<'a> for KeySeed {
+    type Value = Key<'a>;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, key: &'a str) -> Result<Key<'a>, E> {
+        Ok(self.find(key, || Cow::Borrowed(key)))
+    }
+
+    fn visit_str<E: Error>(self, key: &str) -> Result<Key<'a>, E> {
+        Ok(self.find(key, || Cow::Owned(key.to_owned())))
+    }
+}

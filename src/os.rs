@@ -1,0 +1,770 @@
+//! Is it a Windows pod? Evidence → Linux, Windows or unknown, with the reasons.
+//!
+//! Evidence is decisive (spec.os, node selector), acting (nobody would write it for another OS)
+//! or a hint. Not here: what follows from it (`decision`), and images' names (`image`). Pure:
+//! what the cluster or a registry knows comes in as [`Facts`].
+
+pub(crate) mod build;
+pub(crate) mod image;
+
+use crate::facts::{Facts, NamespaceFacts};
+use crate::object::trie::{Anchor, Demand, Role, Shape};
+use crate::object::{At, Tape};
+use crate::workload::Pod;
+use image::{Certainty, ImagePatterns};
+
+/// The label of nodes by which pods choose their operating system.
+pub const OS_LABEL: &str = "kubernetes.io/os";
+/// Its old name: evidence, but never written.
+pub const BETA_OS_LABEL: &str = "beta.kubernetes.io/os";
+/// The label of Windows nodes that tells their build, such as `10.0.20348`.
+pub const BUILD_LABEL: &str = "node.kubernetes.io/windows-build";
+
+/// An operating system of nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Os {
+    /// `linux`
+    Linux,
+    /// `windows`
+    Windows,
+}
+
+impl Os {
+    /// As Kubernetes writes it; anything else, `Windows` included, is neither.
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "linux" => Some(Self::Linux),
+            "windows" => Some(Self::Windows),
+            _ => None,
+        }
+    }
+
+    /// As Kubernetes writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Linux => "linux",
+            Self::Windows => "windows",
+        }
+    }
+}
+
+/// Where evidence comes from, strongest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Source {
+    /// `spec.os.name`
+    OsField,
+    /// `nodeSelector` with the OS label.
+    NodeSelector,
+    /// `windowsOptions` of the pod or a container.
+    WindowsOptions,
+    /// The Windows build, in the node selector or required affinity.
+    Build,
+    /// Required node affinity to the OS label.
+    RequiredAffinity,
+    /// A known node, by `nodeName` or by affinity.
+    NodeName,
+    /// The node selector of the RuntimeClass.
+    RuntimeClass,
+    /// What the registry says of an image.
+    Registry,
+    /// The name of an image that runs on Windows only.
+    CertainImage,
+    /// The namespace's label or the object's annotation `transom.dev/os`.
+    Declared,
+    /// Preferred node affinity to the OS label.
+    PreferredAffinity,
+    /// The pod's label `kubernetes.io/os`.
+    PodLabel,
+    /// The name of an image that is probably for Windows.
+    ImageHint,
+    /// `C:\`, `\\.\pipe\`, powershell.exe or cmd.exe in a command or path.
+    WindowsText,
+    /// A toleration that names a Windows taint.
+    Toleration,
+}
+
+impl Source {
+    /// All of them, strongest first.
+    pub const ALL: [Self; 15] = [
+        Self::OsField,
+        Self::NodeSelector,
+        Self::WindowsOptions,
+        Self::Build,
+        Self::RequiredAffinity,
+        Self::NodeName,
+        Self::RuntimeClass,
+        Self::Registry,
+        Self::CertainImage,
+        Self::Declared,
+        Self::PreferredAffinity,
+        Self::PodLabel,
+        Self::ImageHint,
+        Self::WindowsText,
+        Self::Toleration,
+    ];
+
+    /// Its name in the configuration, metrics and audit annotations.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OsField => "os-field",
+            Self::NodeSelector => "node-selector",
+            Self::WindowsOptions => "windows-options",
+            Self::Build => "build",
+            Self::RequiredAffinity => "required-affinity",
+            Self::NodeName => "node-name",
+            Self::RuntimeClass => "runtime-class",
+            Self::Registry => "registry",
+            Self::CertainImage => "certain-image",
+            Self::Declared => "declared",
+            Self::PreferredAffinity => "preferred-affinity",
+            Self::PodLabel => "pod-label",
+            Self::ImageHint => "image-hint",
+            Self::WindowsText => "windows-text",
+            Self::Toleration => "toleration",
+        }
+    }
+}
+
+/// One piece of evidence.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Evidence {
+    pub(crate) os: Os,
+    pub(crate) source: Source,
+    /// Where it stands; nothing of the object where a namespace's label says so.
+    pub(crate) at: Option<At>,
+}
+
+/// Two signals that cannot both be right.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Conflict {
+    /// The weaker signal of the two.
+    pub(crate) at: At,
+    /// Between decisive signals, or a value that names no OS.
+    pub(crate) decisive: bool,
+    /// What it stands against, if that is part of the object.
+    pub(crate) against: Option<At>,
+}
+
+/// What the evidence says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Detection {
+    /// `None`: nothing decisive or acting was found, or it contradicts itself.
+    pub(crate) os: Option<Os>,
+    /// The strongest evidence for `os`.
+    pub(crate) evidence: Option<Evidence>,
+    pub(crate) conflict: Option<Conflict>,
+    /// The strongest hint at Windows, where there is nothing but hints.
+    pub(crate) hint: Option<Evidence>,
+}
+
+impl Detection {
+    pub(crate) fn is_windows(&self) -> bool {
+        self.os == Some(Os::Windows)
+    }
+}
+
+/// What the configuration says of evidence.
+#[derive(Clone, Debug)]
+pub(crate) struct EvidencePolicy {
+    pub(crate) images: ImagePatterns,
+    /// Hints that act.
+    pub(crate) acting: Vec<Source>,
+    /// The label that placement writes: as good as [`OS_LABEL`].
+    pub(crate) os_label_key: String,
+    /// Key and value of each taint that names Windows.
+    pub(crate) windows_taints: Vec<(String, String)>,
+}
+
+/// The fields that evidence is found in, beyond those of the survey.
+pub(crate) const FIELDS: &[Demand] = &[
+    Demand::new(Anchor::Spec, "nodeName", Role::NodeName, Shape::Text),
+    Demand::new(
+        Anchor::Metadata,
+        "labels{kubernetes.io/os}",
+        Role::OsLabel,
+        Shape::Text,
+    ),
+    Demand::new(
+        Anchor::Metadata,
+        "annotations{transom.dev/os}",
+        Role::TransomOs,
+        Shape::Text,
+    ),
+    Demand::new(Anchor::Spec, "tolerations[*].key", Role::Key, Shape::Text),
+    Demand::new(
+        Anchor::Spec,
+        "tolerations[*].operator",
+        Role::Operator,
+        Shape::Text,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "tolerations[*].value",
+        Role::Value,
+        Shape::Text,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "tolerations[*].effect",
+        Role::Effect,
+        Shape::Text,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms",
+        Role::RequiredTerms,
+        Shape::List,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchExpressions",
+        Role::MatchExpressions,
+        Shape::List,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchExpressions[*].key",
+        Role::Key,
+        Shape::Text,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchExpressions[*].operator",
+        Role::Operator,
+        Shape::Text,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchExpressions[*].values",
+        Role::Values,
+        Shape::List,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchExpressions[*].values[*]",
+        Role::None,
+        Shape::Text,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchFields",
+        Role::MatchFields,
+        Shape::List,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchFields[*].key",
+        Role::Key,
+        Shape::Text,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchFields[*].operator",
+        Role::Operator,
+        Shape::Text,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchFields[*].values",
+        Role::Values,
+        Shape::List,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchFields[*].values[*]",
+        Role::None,
+        Shape::Text,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution",
+        Role::PreferredTerms,
+        Shape::List,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[*].preference",
+        Role::Preference,
+        Shape::Map,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[*].preference.matchExpressions",
+        Role::MatchExpressions,
+        Shape::List,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[*].preference.matchExpressions[*].key",
+        Role::Key,
+        Shape::Text,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[*].preference.matchExpressions[*].operator",
+        Role::Operator,
+        Shape::Text,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[*].preference.matchExpressions[*].values",
+        Role::Values,
+        Shape::List,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[*].preference.matchExpressions[*].values[*]",
+        Role::None,
+        Shape::Text,
+    ),
+    Demand::new(
+        Anchor::Container,
+        "securityContext.windowsOptions.gmsaCredentialSpecName",
+        Role::None,
+        Shape::Presence,
+    ),
+    Demand::new(
+        Anchor::Container,
+        "securityContext.windowsOptions.gmsaCredentialSpec",
+        Role::None,
+        Shape::Presence,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "securityContext.windowsOptions.gmsaCredentialSpecName",
+        Role::None,
+        Shape::Presence,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "securityContext.windowsOptions.gmsaCredentialSpec",
+        Role::None,
+        Shape::Presence,
+    ),
+    Demand::new(
+        Anchor::Spec,
+        "volumes[*].hostPath.path",
+        Role::HostPath,
+        Shape::Text,
+    ),
+    Demand::new(Anchor::Container, "command[*]", Role::Text, Shape::Text).only(is_windows_text),
+    Demand::new(Anchor::Container, "args[*]", Role::Text, Shape::Text).only(is_windows_text),
+    Demand::new(Anchor::Container, "workingDir", Role::Text, Shape::Text).only(is_windows_text),
+    Demand::new(
+        Anchor::Container,
+        "volumeMounts[*].mountPath",
+        Role::Text,
+        Shape::Text,
+    )
+    .only(is_windows_text),
+];
+
+/// Weighs all evidence in a pod.
+pub(crate) fn detect(
+    pod: &Pod<'_, '_>,
+    namespace: Option<&NamespaceFacts>,
+    policy: &EvidencePolicy,
+    facts: &Facts,
+) -> Detection {
+    let mut decisive = Decisive::default();
+    decisive.read(pod, policy);
+    if let Some(conflict) = decisive.conflict {
+        return Detection {
+            os: decisive.first.map(|evidence| evidence.os),
+            evidence: decisive.first,
+            conflict: Some(conflict),
+            hint: None,
+        };
+    }
+
+    let windows = acting_windows(pod, policy, facts);
+    let linux = acting_linux(pod, policy, facts);
+    let conflict = conflict(decisive.first, windows, linux);
+    let evidence = match (decisive.first, windows, linux) {
+        (Some(decisive), ..) => Some(decisive),
+        (None, Some(_), Some(_)) => None,
+        (None, windows, linux) => windows
+            .or(linux)
+            .or_else(|| declared(pod, namespace))
+            .or_else(|| hint(pod, policy).filter(|h| policy.acting.contains(&h.source))),
+    };
+    let hint = match (evidence, conflict) {
+        (None, None) => hint(pod, policy),
+        _ => None,
+    };
+    Detection {
+        os: evidence.map(|evidence| evidence.os),
+        evidence,
+        conflict,
+        hint,
+    }
+}
+
+/// Acting evidence against a decisive or acting signal for the other OS.
+fn conflict(
+    decisive: Option<Evidence>,
+    windows: Option<Evidence>,
+    linux: Option<Evidence>,
+) -> Option<Conflict> {
+    let (acting, against) = match (decisive, windows, linux) {
+        (Some(d), Some(windows), _) if d.os == Os::Linux => (windows, d),
+        (Some(d), _, Some(linux)) if d.os == Os::Windows => (linux, d),
+        (None, Some(windows), Some(linux)) => (windows, linux),
+        _ => return None,
+    };
+    Some(Conflict {
+        at: acting.at?,
+        decisive: false,
+        against: against.at,
+    })
+}
+
+/// `spec.os.name` and the node selector.
+#[derive(Default)]
+struct Decisive {
+    first: Option<Evidence>,
+    conflict: Option<Conflict>,
+}
+
+impl Decisive {
+    fn read(&mut self, pod: &Pod<'_, '_>, policy: &EvidencePolicy) {
+        let mut said: Option<(At, &str)> = None;
+        if let Some(at) = pod.os_name {
+            let name = pod.tape.text(at).unwrap_or_default();
+            if Os::parse(name).is_none() {
+                self.conflict = Some(Conflict {
+                    at,
+                    decisive: true,
+                    against: None,
+                });
+                return;
+            }
+            said = Some((at, name));
+            self.first = evidence(Os::parse(name), Source::OsField, at);
+        }
+        let custom = Some(policy.os_label_key.as_str())
+            .filter(|key| *key != OS_LABEL && *key != BETA_OS_LABEL);
+        for key in custom.into_iter().chain([OS_LABEL, BETA_OS_LABEL]) {
+            let Some((at, name)) = pod.selector(key) else {
+                continue;
+            };
+            self.first = self
+                .first
+                .or_else(|| evidence(Os::parse(name), Source::NodeSelector, at));
+            match said {
+                // A third OS is none of our business, unless Windows is the other one.
+                Some((against, other)) if other != name && [other, name].contains(&"windows") => {
+                    self.conflict.get_or_insert(Conflict {
+                        at,
+                        decisive: true,
+                        against: Some(against),
+                    });
+                }
+                Some(_) => {}
+                None => said = Some((at, name)),
+            }
+        }
+    }
+}
+
+fn evidence(os: Option<Os>, source: Source, at: At) -> Option<Evidence> {
+    Some(Evidence {
+        os: os?,
+        source,
+        at: Some(at),
+    })
+}
+
+fn acting_windows(pod: &Pod<'_, '_>, policy: &EvidencePolicy, facts: &Facts) -> Option<Evidence> {
+    let windows = Some(Os::Windows);
+    windows_options(pod, |at| pod.tape.entry(at).end > at + 1)
+        .and_then(|at| evidence(windows, Source::WindowsOptions, at))
+        .or_else(|| {
+            let (at, _) = pod.selector(BUILD_LABEL)?;
+            evidence(windows, Source::Build, at)
+        })
+        .or_else(|| affinity(pod, policy).filter(|e| e.os == Os::Windows))
+        .or_else(|| known_node(pod, facts).filter(|e| e.os == Os::Windows))
+        .or_else(|| runtime_class(pod, facts).filter(|e| e.os == Os::Windows))
+        .or_else(|| registry(pod, facts, Os::Windows))
+        .or_else(|| named_image(pod, policy, Certainty::Certain))
+}
+
+fn acting_linux(pod: &Pod<'_, '_>, policy: &EvidencePolicy, facts: &Facts) -> Option<Evidence> {
+    affinity(pod, policy)
+        .filter(|e| e.os == Os::Linux)
+        .or_else(|| known_node(pod, facts).filter(|e| e.os == Os::Linux))
+        .or_else(|| runtime_class(pod, facts).filter(|e| e.os == Os::Linux))
+        .or_else(|| registry(pod, facts, Os::Linux))
+}
+
+/// The first `windowsOptions`, of the pod or a container, that pass.
+fn windows_options(pod: &Pod<'_, '_>, pass: impl Fn(At) -> bool) -> Option<At> {
+    let containers = pod.containers.iter().map(|c| c.windows.at);
+    std::iter::once(pod.windows.at)
+        .chain(containers)
+        .flatten()
+        .find(|at| pass(*at))
+}
+
+/// Required affinity: the terms are alternatives, so every one must restrict the pod to the same
+/// OS.
+fn affinity(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> Option<Evidence> {
+    let terms = pod.required_terms?;
+    let mut verdict: Option<Evidence> = None;
+    for term in pod.tape.children(terms) {
+        let expressions = pod.tape.child(term, Role::MatchExpressions)?;
+        let here = restriction(pod.tape, expressions, policy)?;
+        match verdict {
+            Some(before) if before.os != here.os => return None,
+            Some(_) => {}
+            None => verdict = Some(here),
+        }
+    }
+    verdict
+}
+
+/// The OS that the expressions of one term restrict a pod to. They all have to hold.
+fn restriction(tape: &Tape<'_>, expressions: At, policy: &EvidencePolicy) -> Option<Evidence> {
+    tape.children(expressions).find_map(|expression| {
+        let key = tape.child_text(expression, Role::Key)?;
+        let operator = tape.child_text(expression, Role::Operator)?;
+        let values = tape.child(expression, Role::Values);
+        let all_are = |os: Os| {
+            values.is_some_and(|values| {
+                tape.children(values).next().is_some()
+                    && tape
+                        .children(values)
+                        .all(|value| tape.text(value) == Some(os.name()))
+            })
+        };
+        if key == BUILD_LABEL {
+            return match operator {
+                "In" | "Exists" | "Gt" | "Lt" => {
+                    evidence(Some(Os::Windows), Source::Build, expression)
+                }
+                _ => None,
+            };
+        }
+        if key != OS_LABEL && key != BETA_OS_LABEL && key != policy.os_label_key {
+            return None;
+        }
+        let os = match operator {
+            "In" if all_are(Os::Windows) => Os::Windows,
+            "In" if all_are(Os::Linux) => Os::Linux,
+            // Whoever keeps off Windows nodes is Linux, whatever the label of its node says.
+            "NotIn" if all_are(Os::Windows) => Os::Linux,
+            _ => return None,
+        };
+        evidence(Some(os), Source::RequiredAffinity, values?)
+    })
+}
+
+fn known_node(pod: &Pod<'_, '_>, facts: &Facts) -> Option<Evidence> {
+    if facts.nodes.is_empty() {
+        return None;
+    }
+    let os_of = |at: At| {
+        let node = facts.nodes.get(pod.tape.text(at)?)?;
+        evidence(node.os, Source::NodeName, at)
+    };
+    if let Some(found) = pod.node_name.and_then(os_of) {
+        return Some(found);
+    }
+    let tape = pod.tape;
+    tape.children(pod.required_terms?).find_map(|term| {
+        let fields = tape.child(term, Role::MatchFields)?;
+        tape.children(fields).find_map(|field| {
+            let by_name = tape.child_text(field, Role::Key) == Some("metadata.name")
+                && tape.child_text(field, Role::Operator) == Some("In");
+            let values = tape.child(field, Role::Values).filter(|_| by_name)?;
+            tape.children(values).find_map(os_of)
+        })
+    })
+}
+
+fn runtime_class(pod: &Pod<'_, '_>, facts: &Facts) -> Option<Evidence> {
+    let at = pod.runtime_class?;
+    let class = facts.runtime_classes.get(pod.tape.text(at)?)?;
+    evidence(class.os, Source::RuntimeClass, at)
+}
+
+/// An image that is known to be for this OS alone.
+fn registry(pod: &Pod<'_, '_>, facts: &Facts, os: Os) -> Option<Evidence> {
+    if facts.images.is_empty() {
+        return None;
+    }
+    images(pod).find_map(|at| {
+        let image = facts.images.get(pod.tape.text(at)?)?;
+        let only = !image.platforms.is_empty() && image.platforms.iter().all(|p| p.os == Some(os));
+        evidence(Some(os).filter(|_| only), Source::Registry, at)
+    })
+}
+
+fn images<'p>(pod: &'p Pod<'_, '_>) -> impl Iterator<Item = At> + 'p {
+    pod.containers
+        .iter()
+        .filter_map(|container| container.image)
+}
+
+fn named_image(
+    pod: &Pod<'_, '_>,
+    policy: &EvidencePolicy,
+    certainty: Certainty,
+) -> Option<Evidence> {
+    let at = images(pod).find(|at| {
+        let image = pod.tape.text(*at).unwrap_or_default();
+        policy.images.certainty(image) == Some(certainty)
+    })?;
+    let source = match certainty {
+        Certainty::Certain => Source::CertainImage,
+        Certainty::Hint => Source::ImageHint,
+    };
+    evidence(Some(Os::Windows), source, at)
+}
+
+/// What the object, its template or its namespace says it is for.
+fn declared(pod: &Pod<'_, '_>, namespace: Option<&NamespaceFacts>) -> Option<Evidence> {
+    let on_object = || {
+        let metadata = pod.tape.child(pod.object, Role::Metadata)?;
+        let annotations = pod.tape.named(metadata, "annotations")?;
+        pod.tape.child(annotations, Role::TransomOs)
+    };
+    let annotation = pod
+        .transom_os
+        .or_else(on_object)
+        .and_then(|at| evidence(pod.tape.text(at).and_then(Os::parse), Source::Declared, at));
+    annotation.or_else(|| {
+        Some(Evidence {
+            os: namespace?.os?,
+            source: Source::Declared,
+            at: None,
+        })
+    })
+}
+
+/// The strongest hint at Windows, unless the pod asks for what only Linux has.
+fn hint(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> Option<Evidence> {
+    if pod.asks_for_linux {
+        return None;
+    }
+    let windows = Some(Os::Windows);
+    windows_options(pod, |_| true)
+        .and_then(|at| evidence(windows, Source::WindowsOptions, at))
+        .or_else(|| preferred(pod, policy))
+        .or_else(|| {
+            let at = pod.os_label?;
+            let os = pod.tape.text(at).and_then(Os::parse);
+            evidence(os.filter(|os| *os == Os::Windows), Source::PodLabel, at)
+        })
+        .or_else(|| named_image(pod, policy, Certainty::Hint))
+        .or_else(|| evidence(windows, Source::WindowsText, pod.windows_text?))
+        .or_else(|| tolerated_taint(pod, policy))
+}
+
+fn preferred(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> Option<Evidence> {
+    let tape = pod.tape;
+    let terms = pod.preferred_terms?;
+    tape.children(terms).find_map(|term| {
+        let preference = tape.child(term, Role::Preference)?;
+        let expressions = tape.child(preference, Role::MatchExpressions)?;
+        restriction(tape, expressions, policy)
+            .filter(|found| found.os == Os::Windows)
+            .and_then(|found| evidence(Some(found.os), Source::PreferredAffinity, terms))
+    })
+}
+
+/// A toleration of a taint that names Windows by key and value.
+fn tolerated_taint(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> Option<Evidence> {
+    let tape = pod.tape;
+    let toleration = tape.children(pod.tolerations?).find(|toleration| {
+        let key = tape.child_text(*toleration, Role::Key);
+        let value = tape.child_text(*toleration, Role::Value);
+        match (key, value) {
+            (Some(key), Some(value)) => policy
+                .windows_taints
+                .iter()
+                .any(|(k, v)| k == key && v == value),
+            _ => false,
+        }
+    })?;
+    evidence(Some(Os::Windows), Source::Toleration, toleration)
+}
+
+/// The taints in the field that name Windows: KEP-116 and its kin, the user guide and EKS,
+/// OpenShift, GKE.
+pub(crate) const WINDOWS_TAINTS: &[(&str, &str)] = &[
+    ("os", "Win1809"),
+    ("os", "Win2022"),
+    ("os", "Win2025"),
+    ("os", "windows"),
+    ("os", "Windows"),
+    ("node.kubernetes.io/os", "windows"),
+    ("kubernetes.io/os", "windows"),
+];
+
+/// Whether a string is a path or program that only Windows knows: `C:\`, `\\.\pipe\`,
+/// powershell.exe, cmd.exe.
+pub(crate) fn is_windows_text(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let drive = || {
+        bytes.windows(3).enumerate().any(|(i, w)| {
+            w[1..] == *b":\\"
+                && w[0].is_ascii_alphabetic()
+                && (i == 0 || !bytes[i - 1].is_ascii_alphanumeric())
+        })
+    };
+    let program = || {
+        bytes.windows(4).enumerate().any(|(i, w)| {
+            let ends = |name: &[u8]| {
+                i >= name.len() && {
+                    let start = i - name.len();
+                    bytes[start..i].eq_ignore_ascii_case(name)
+                        && (start == 0 || !bytes[start - 1].is_ascii_alphanumeric())
+                }
+            };
+            w.eq_ignore_ascii_case(b".exe") && (ends(b"powershell") || ends(b"cmd"))
+        })
+    };
+    (text.contains('\\') && (text.contains("\\\\.\\pipe\\") || drive())) || program()
+}
+
+/// Whether a host path is one that only Linux has: counter-evidence against hints.
+pub(crate) fn is_linux_path(path: &str) -> bool {
+    ["/proc", "/sys"].iter().any(|root| {
+        path.strip_prefix(root)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_windows_text_from_other_text() {
+        for text in [
+            "C:\\app",
+            "--path=d:\\x",
+            "\\\\.\\pipe\\docker_engine",
+            "powershell.exe",
+            "C:\\Windows\\System32\\cmd.exe",
+            "CMD.EXE /c dir",
+        ] {
+            assert!(is_windows_text(text), "{text}");
+        }
+        for text in [
+            "/bin/sh",
+            "abc:\\n",
+            "http://x",
+            "mycmd.exe",
+            "pwsh",
+            "a\\b",
+            "",
+            ":\\",
+            "s:/x",
+        ] {
+            assert!(!is_windows_text(text), "{text}");
+        }
+    }
+}

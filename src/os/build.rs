@@ -1,0 +1,80 @@
+//! Windows builds: which one a pod selects, which one an image is for.
+//!
+//! Not here: whether they match (`rules/placement`), and which toleration a build needs
+//! (`placement`).
+
+use super::{BUILD_LABEL, image};
+use crate::object::trie::Role;
+use crate::workload::Pod;
+
+/// A Windows Server release that containers run on.
+/// Source: <https://kubernetes.io/docs/concepts/windows/intro/#windows-os-version-support>.
+struct Release {
+    build: &'static str,
+    /// Words of tags that name it with certainty.
+    tags: &'static [&'static str],
+}
+
+const RELEASES: [Release; 3] = [
+    Release {
+        build: "10.0.17763",
+        tags: &["ltsc2019", "1809"],
+    },
+    Release {
+        build: "10.0.20348",
+        tags: &["ltsc2022"],
+    },
+    Release {
+        build: "10.0.26100",
+        tags: &["ltsc2025"],
+    },
+];
+
+/// The build that the words of an image's tag name; the first one, should there be several.
+pub(crate) fn of_image(image: &str) -> Option<&'static str> {
+    let (_, tag) = image::split(image);
+    image::tag_words(tag).find_map(|word| {
+        let release = RELEASES
+            .iter()
+            .find(|release| release.tags.contains(&word))?;
+        Some(release.build)
+    })
+}
+
+/// The build that a pod is for: by its node selector, by required affinity to a single build, or
+/// by its images' tags where they name but one.
+pub(crate) fn of_pod<'t>(pod: &Pod<'t, '_>) -> Option<&'t str> {
+    if let Some((_, build)) = pod.selector(BUILD_LABEL) {
+        return Some(build);
+    }
+    required(pod).or_else(|| {
+        let mut builds = pod
+            .containers
+            .iter()
+            .filter_map(|container| of_image(pod.tape.text(container.image?)?));
+        let first = builds.next()?;
+        builds.all(|build| build == first).then_some(first)
+    })
+}
+
+fn required<'t>(pod: &Pod<'t, '_>) -> Option<&'t str> {
+    let tape = pod.tape;
+    let mut terms = tape.children(pod.required_terms?);
+    // With several terms the pod may go to several builds.
+    let (term, None) = (terms.next()?, terms.next()) else {
+        return None;
+    };
+    let expressions = tape.child(term, Role::MatchExpressions)?;
+    let expression = tape
+        .children(expressions)
+        .find(|expression| tape.child_text(*expression, Role::Key) == Some(BUILD_LABEL))?;
+    let mut values = tape.children(tape.child(expression, Role::Values)?);
+    match (
+        tape.child_text(expression, Role::Operator)?,
+        values.next()?,
+        values.next(),
+    ) {
+        ("In", value, None) => tape.text(value),
+        _ => None,
+    }
+}

@@ -1,0 +1,131 @@
+//! Is an image for Windows, by its name alone? Lists of repositories and tags that come from the
+//! configuration. Not here: what a registry knows (`facts`).
+
+/// How sure a name makes us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Certainty {
+    /// No Linux node can ever run it.
+    Certain,
+    /// It is probably for Windows.
+    Hint,
+}
+
+/// The names by which Windows images are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ImagePatterns {
+    /// Repositories that hold Windows images only, with everything below them.
+    pub(crate) certain_repositories: Vec<String>,
+    /// What the tags of Windows images contain.
+    pub(crate) certain_tags: Vec<String>,
+    /// What words of the repositories of Windows images start with.
+    pub(crate) hint_words: Vec<String>,
+    /// Whole words of tags (split at `-`, `_`, `.`) of Windows images.
+    pub(crate) hint_tags: Vec<String>,
+}
+
+impl ImagePatterns {
+    pub(crate) fn certainty(&self, image: &str) -> Option<Certainty> {
+        let (repository, tag) = split(image);
+        let below = |root: &String| {
+            repository
+                .strip_prefix(root.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if self.certain_repositories.iter().any(below)
+            || self
+                .certain_tags
+                .iter()
+                .any(|word| tag.contains(word.as_str()))
+        {
+            return Some(Certainty::Certain);
+        }
+        let hinted = self
+            .hint_words
+            .iter()
+            .any(|word| starts_word(repository, word))
+            || tag_words(tag).any(|w| self.hint_tags.iter().any(|h| h.eq_ignore_ascii_case(w)));
+        hinted.then_some(Certainty::Hint)
+    }
+}
+
+/// The words of a tag.
+pub(crate) fn tag_words(tag: &str) -> impl Iterator<Item = &str> {
+    tag.split(['-', '_', '.']).filter(|word| !word.is_empty())
+}
+
+/// Repository and tag; a digest is neither.
+pub(crate) fn split(image: &str) -> (&str, &str) {
+    let image = image.split_once('@').map_or(image, |(name, _)| name);
+    match image.rsplit_once(':') {
+        // The colon of `registry:5000/app` is a port's.
+        Some((repository, tag)) if !tag.contains('/') => (repository, tag),
+        _ => (image, ""),
+    }
+}
+
+/// Whether some word of the repository starts so.
+fn starts_word(repository: &str, word: &str) -> bool {
+    repository.match_indices(word).any(|(i, _)| {
+        let before = repository[..i].bytes().next_back();
+        !before.is_some_and(|b| b.is_ascii_alphanumeric())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Policy;
+
+    #[test]
+    fn splits_names() {
+        for (image, want) in [
+            ("a", ("a", "")),
+            ("a:b", ("a", "b")),
+            ("r:5000/a", ("r:5000/a", "")),
+            ("r:5000/a:t", ("r:5000/a", "t")),
+            ("r/a:t@sha256:00", ("r/a", "t")),
+            ("r/a@sha256:00", ("r/a", "")),
+        ] {
+            assert_eq!(split(image), want, "{image}");
+        }
+    }
+
+    #[test]
+    fn knows_windows_images() {
+        let policy = Policy::default();
+        let patterns = &policy.evidence.images;
+        for (image, want) in [
+            ("mcr.microsoft.com/windows:20H2", Some(Certainty::Certain)),
+            (
+                "mcr.microsoft.com/windows/servercore/iis",
+                Some(Certainty::Certain),
+            ),
+            (
+                "mcr.microsoft.com/windows/nanoserver@sha256:00",
+                Some(Certainty::Certain),
+            ),
+            (
+                "mcr.microsoft.com/dotnet/framework/aspnet:4.8",
+                Some(Certainty::Certain),
+            ),
+            (
+                "registry.example:5000/app:1.0-windowsservercore-1809",
+                Some(Certainty::Certain),
+            ),
+            ("app:nanoserver", Some(Certainty::Certain)),
+            ("app:v1-ltsc2025", Some(Certainty::Certain)),
+            ("app:1809", Some(Certainty::Hint)),
+            ("app:2.1-20h2", Some(Certainty::Hint)),
+            ("team/windows-app:1", Some(Certainty::Hint)),
+            ("team/iis:1", Some(Certainty::Hint)),
+            ("mcr.microsoft.com/windows-cssc/x:1", Some(Certainty::Hint)),
+            ("team/hawaiis:1", None),
+            ("nginx:1.27", None),
+            ("nginx", None),
+            ("", None),
+            ("app:18090", None),
+        ] {
+            assert_eq!(patterns.certainty(image), want, "{image}");
+        }
+    }
+}

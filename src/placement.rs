@@ -1,0 +1,99 @@
+//! What a Windows pod is still missing to land on a Windows node: node selector and tolerations
+//! (KEP-116, "Windows node support").
+//!
+//! Not here: `spec.os` and repairs, which go together (`patch`), and how a patch is written.
+
+use crate::object::Tape;
+use crate::object::trie::Role;
+use crate::os::build;
+use crate::workload::Pod;
+
+/// What the configuration says of placement.
+#[derive(Clone, Debug)]
+pub(crate) struct PlacementPolicy {
+    /// The key of the node selector.
+    pub(crate) os_label_key: String,
+    pub(crate) tolerations: Vec<Toleration>,
+    /// Patch `spec.os` in, where a namespace does not say otherwise.
+    pub(crate) set_pod_os: bool,
+    /// Take out fields that the API server refuses beside os=windows.
+    pub(crate) repair: bool,
+}
+
+/// A toleration that Windows pods get.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Toleration {
+    pub(crate) key: String,
+    pub(crate) operator: Operator,
+    /// Empty for [`Operator::Exists`].
+    pub(crate) value: String,
+    /// Empty: every effect.
+    pub(crate) effect: String,
+    /// Only for pods of these builds, or of an unknown one; empty: for all.
+    pub(crate) builds: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operator {
+    Equal,
+    Exists,
+}
+
+impl Operator {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Equal => "Equal",
+            Self::Exists => "Exists",
+        }
+    }
+}
+
+impl PlacementPolicy {
+    /// Whether the node selector lacks the OS label.
+    pub(crate) fn misses_selector(&self, pod: &Pod<'_, '_>) -> bool {
+        pod.selector(&self.os_label_key).is_none()
+    }
+
+    /// The configured tolerations, by their place in the list, that the pod does not have in one
+    /// form or another.
+    pub(crate) fn missing_tolerations(&self, pod: &Pod<'_, '_>) -> impl Iterator<Item = usize> {
+        let build = build::of_pod(pod);
+        self.tolerations
+            .iter()
+            .enumerate()
+            .filter(move |(_, toleration)| {
+                let for_build = toleration.builds.is_empty()
+                    || build.is_none_or(|build| toleration.builds.iter().any(|b| b == build));
+                for_build && !is_tolerated(pod, toleration)
+            })
+            .map(|(i, _)| i)
+    }
+}
+
+/// Whether one of the pod's tolerations covers everything that this one does.
+fn is_tolerated(pod: &Pod<'_, '_>, wanted: &Toleration) -> bool {
+    let Some(tolerations) = pod.tolerations else {
+        return false;
+    };
+    pod.tape
+        .children(tolerations)
+        .any(|has| covers(pod.tape, has, wanted))
+}
+
+fn covers(tape: &Tape<'_>, has: crate::object::At, wanted: &Toleration) -> bool {
+    let text = |role| tape.child_text(has, role).unwrap_or_default();
+    let (key, effect) = (text(Role::Key), text(Role::Effect));
+    if !effect.is_empty() && effect != wanted.effect {
+        return false;
+    }
+    match text(Role::Operator) {
+        // Without a key, Exists tolerates every taint.
+        "Exists" => key.is_empty() || key == wanted.key,
+        "Equal" | "" => {
+            wanted.operator == Operator::Equal
+                && key == wanted.key
+                && text(Role::Value) == wanted.value
+        }
+        _ => false,
+    }
+}

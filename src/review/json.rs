@@ -1,0 +1,76 @@
+//! JSON written as it comes, without a tree of values: the answer's few fields and long strings.
+//!
+//! Used by `review` alone.
+
+use std::fmt::{self, Write};
+
+/// A JSON text in the making.
+pub(super) struct Json(Vec<u8>);
+
+impl Json {
+    pub(super) fn with_capacity(bytes: usize) -> Self {
+        Self(Vec::with_capacity(bytes))
+    }
+
+    /// JSON as it stands.
+    pub(super) fn raw(&mut self, json: &str) {
+        self.0.extend_from_slice(json.as_bytes());
+    }
+
+    /// A string, escaped while it is written.
+    pub(super) fn text(&mut self, write: impl FnOnce(&mut dyn Write) -> fmt::Result) {
+        self.raw("\"");
+        // Writing to memory does not fail.
+        let _ = write(&mut Escaped(&mut self.0));
+        self.raw("\"");
+    }
+
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+}
+
+/// Text inside a JSON string.
+struct Escaped<'o>(&'o mut Vec<u8>);
+
+impl Write for Escaped<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let mut plain = 0;
+        for (i, byte) in text.bytes().enumerate() {
+            let escape: &[u8] = match byte {
+                b'"' => b"\\\"",
+                b'\\' => b"\\\\",
+                b'\n' => b"\\n",
+                0..=0x1f => {
+                    const HEX: &[u8; 16] = b"0123456789abcdef";
+                    let (high, low) = (usize::from(byte >> 4), usize::from(byte & 15));
+                    self.0.extend_from_slice(&text.as_bytes()[plain..i]);
+                    self.0
+                        .extend_from_slice(&[b'\\', b'u', b'0', b'0', HEX[high], HEX[low]]);
+                    plain = i + 1;
+                    continue;
+                }
+                _ => continue,
+            };
+            self.0.extend_from_slice(&text.as_bytes()[plain..i]);
+            self.0.extend_from_slice(escape);
+            plain = i + 1;
+        }
+        self.0.extend_from_slice(&text.as_bytes()[plain..]);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_as_json_does() {
+        let text = "a\"b\\c\nd\u{1}e\u{1f}\u{7f}é\u{2028}🙂";
+        let mut json = Json::with_capacity(0);
+        json.text(|out| out.write_str(text));
+        let back: String = serde_json::from_slice(&json.into_bytes()).unwrap();
+        assert_eq!(back, text);
+    }
+}

@@ -1,0 +1,475 @@
+//! The table of field rules, and the one linear scan that evaluates it.
+//!
+//! A rule is data: which fields it looks at, when a value is a finding, what to do by default and
+//! what to tell. Only what cannot be said so is a function beside its row. The rows are in one
+//! file for each area. Not here: what happens with a finding (`decision`), and whether the pod is
+//! for Windows at all (`os`).
+
+mod lifecycle;
+mod network;
+mod placement;
+mod resources;
+mod security;
+mod volumes;
+
+use std::sync::LazyLock;
+
+use crate::object::trie::{Anchor, Demand, Role, Shape};
+use crate::object::{At, Tape, Value};
+use crate::workload::Pod;
+
+/// What is done about a finding, in rising order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Action {
+    /// Nothing: the rule is silent.
+    Off,
+    /// A warning; the object is admitted.
+    Warn,
+    /// The mutating webhook takes the field out and says so, where the API server would refuse
+    /// it beside `spec.os.name: windows`.
+    Repair,
+    /// The object is refused.
+    Deny,
+}
+
+impl Action {
+    /// All of them, in rising order.
+    pub const ALL: [Self; 4] = [Self::Off, Self::Warn, Self::Repair, Self::Deny];
+
+    /// Its name in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Warn => "warn",
+            Self::Repair => "repair",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// Which default actions are in force. Profiles change actions and nothing else.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// What is true of supported Kubernetes and Windows Server releases.
+    #[default]
+    Current,
+    /// KEP-116 to the letter: Kubernetes 1.14, Windows Server 2019, Docker.
+    Kep116,
+}
+
+impl Profile {
+    /// Its name in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Current => "current",
+            Self::Kep116 => "kep-116",
+        }
+    }
+}
+
+/// A row of the table.
+#[derive(Debug)]
+pub struct Rule {
+    /// Stable and unique, `WIN101`.
+    pub code: &'static str,
+    /// The flaw, in kebab case.
+    pub name: &'static str,
+    /// The flaw in a few words, for warnings.
+    pub brief: &'static str,
+    /// Why it fails on Windows.
+    pub reason: &'static str,
+    /// What to do instead.
+    pub remedy: &'static str,
+    /// Where that is written down.
+    pub references: &'static [&'static str],
+    /// The cases that the rule tells apart, strongest first, with their default actions.
+    pub tiers: &'static [Tier],
+    pub(crate) checks: &'static [Check],
+    /// Finds what no single field shows, such as one that is absent.
+    pub(crate) by_pod: Option<fn(&Pod<'_, '_>, &mut dyn FnMut(Found))>,
+}
+
+impl Rule {
+    /// The rule with this code or name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        all().find(|rule| rule.code == name || rule.name == name)
+    }
+
+    /// Whether the fields may be taken out: only what the API server refuses beside os=windows.
+    pub fn is_repairable(&self) -> bool {
+        self.checks.iter().any(Check::is_repairable)
+    }
+}
+
+/// One case of a rule.
+#[derive(Debug)]
+pub struct Tier {
+    /// Which values it is about; empty where a rule has but one.
+    pub when: &'static str,
+    /// Its action in [`Profile::Current`].
+    pub current: Action,
+    /// Its action in [`Profile::Kep116`].
+    pub kep_116: Action,
+}
+
+impl Tier {
+    /// The default action in a profile.
+    pub fn action(&self, profile: Profile) -> Action {
+        match profile {
+            Profile::Current => self.current,
+            Profile::Kep116 => self.kep_116,
+        }
+    }
+}
+
+const fn tier(when: &'static str, current: Action, kep_116: Action) -> Tier {
+    Tier {
+        when,
+        current,
+        kep_116,
+    }
+}
+
+/// One field that a rule looks at. The first case whose test holds makes the finding.
+#[derive(Debug)]
+pub(crate) struct Check {
+    anchor: Anchor,
+    field: &'static str,
+    cases: &'static [Case],
+    skip: Skip,
+    refused: bool,
+    validate_only: bool,
+}
+
+impl Check {
+    /// validateWindows refuses this value, too, as soon as `spec.os.name` is `windows`.
+    const fn refused(mut self) -> Self {
+        self.refused = true;
+        self
+    }
+
+    /// Left to /validate: the API server may drop the field after the mutating webhooks.
+    const fn validate_only(mut self) -> Self {
+        self.validate_only = true;
+        self
+    }
+
+    const fn skip(mut self, skip: Skip) -> Self {
+        self.skip = skip;
+        self
+    }
+
+    fn is_repairable(&self) -> bool {
+        self.refused && !self.validate_only
+    }
+
+    /// The fields to read for this check, which is the `id`th of all.
+    fn demands(&self, id: u16) -> impl Iterator<Item = Demand> + '_ {
+        let shape = self
+            .cases
+            .iter()
+            .map(|case| case.test.shape())
+            .find(|shape| *shape != Shape::Any)
+            .unwrap_or(Shape::Any);
+        let own = Demand {
+            check: Some(id),
+            ..Demand::new(self.anchor, self.field, Role::None, shape)
+        };
+        let below = self.cases.iter().filter_map(|case| match case.test {
+            // Leaked once, when the trie is compiled.
+            Test::Child(name, test) => Some(Demand::new(
+                self.anchor,
+                format!("{}.{name}", self.field).leak(),
+                Role::None,
+                test.shape(),
+            )),
+            _ => None,
+        });
+        std::iter::once(own).chain(below)
+    }
+}
+
+/// A field of the pod spec.
+const fn pod(field: &'static str, cases: &'static [Case]) -> Check {
+    check(Anchor::Spec, field, cases)
+}
+
+/// A field of containers, initContainers and ephemeralContainers.
+const fn container(field: &'static str, cases: &'static [Case]) -> Check {
+    check(Anchor::Container, field, cases)
+}
+
+/// A field of the pod's or the template's metadata.
+const fn metadata(field: &'static str, cases: &'static [Case]) -> Check {
+    check(Anchor::Metadata, field, cases)
+}
+
+const fn check(anchor: Anchor, field: &'static str, cases: &'static [Case]) -> Check {
+    Check {
+        anchor,
+        field,
+        cases,
+        skip: Skip::Nothing,
+        refused: false,
+        validate_only: false,
+    }
+}
+
+/// What a check is not about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Skip {
+    Nothing,
+    /// HostProcess pods.
+    HostProcess,
+    /// Pods that are not HostProcess pods.
+    Ordinary,
+    /// The volume that the API server adds for the service account.
+    ServiceAccountVolume,
+}
+
+#[derive(Debug)]
+pub(crate) struct Case {
+    test: Test,
+    /// Which of the rule's tiers this is.
+    tier: u8,
+}
+
+const fn case(test: Test, tier: u8) -> Case {
+    Case { test, tier }
+}
+
+/// Any value, which is told in the message.
+const SET: &[Case] = &[case(Test::Set, 0)];
+/// Anything at all, an object mostly.
+const PRESENT: &[Case] = &[case(Test::Present, 0)];
+const TRUE: &[Case] = &[case(Test::Is(true), 0)];
+const NON_EMPTY: &[Case] = &[case(Test::NonEmpty, 0)];
+
+/// When a value is a finding. A test whose type is not the value's does not hold; the walk has
+/// named such a field already.
+#[derive(Debug)]
+enum Test {
+    Set,
+    Present,
+    Is(bool),
+    OneOf(&'static [&'static str]),
+    NoneOf(&'static [&'static str]),
+    StartsWith(&'static str),
+    /// One of these directories, or below one.
+    Under(&'static [&'static str]),
+    /// A string or list that is not empty.
+    NonEmpty,
+    /// A list of more than one.
+    Several,
+    NumberOtherThan(i64),
+    /// A field of the object holds.
+    Child(&'static str, &'static Test),
+    By(Shape, fn(&Context<'_, '_, '_>, At) -> bool),
+}
+
+impl Test {
+    fn shape(&self) -> Shape {
+        match self {
+            Self::Set | Self::Child(..) => Shape::Any,
+            Self::Present => Shape::Presence,
+            Self::Is(_) => Shape::Bool,
+            Self::OneOf(_) | Self::NoneOf(_) | Self::StartsWith(_) | Self::Under(_) => Shape::Text,
+            Self::NonEmpty | Self::Several => Shape::Any,
+            Self::NumberOtherThan(_) => Shape::Number,
+            Self::By(shape, _) => *shape,
+        }
+    }
+
+    fn holds(&self, context: &Context<'_, '_, '_>, at: At) -> bool {
+        let tape = context.pod.tape;
+        let text = || tape.text(at);
+        match self {
+            Self::Set | Self::Present => true,
+            Self::Is(wanted) => tape.bool(at) == Some(*wanted),
+            Self::OneOf(values) => text().is_some_and(|text| values.contains(&text)),
+            Self::NoneOf(values) => text().is_some_and(|text| !values.contains(&text)),
+            Self::StartsWith(prefix) => text().is_some_and(|text| text.starts_with(prefix)),
+            Self::Under(roots) => text().is_some_and(|text| {
+                roots.iter().any(|root| {
+                    text.strip_prefix(root)
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                })
+            }),
+            Self::NonEmpty => match tape.entry(at).value {
+                Value::List(len) => len > 0,
+                _ => text().is_some_and(|text| !text.is_empty()),
+            },
+            Self::Several => matches!(tape.entry(at).value, Value::List(2..)),
+            Self::NumberOtherThan(usual) => match tape.entry(at).value {
+                Value::Int(number) => number != *usual,
+                Value::Uint(_) | Value::Float(_) => true,
+                _ => false,
+            },
+            Self::Child(name, test) => tape
+                .named(at, name)
+                .is_some_and(|child| test.holds(context, child)),
+            Self::By(_, test) => test(context, at),
+        }
+    }
+}
+
+/// What the checks know beside the field itself.
+pub(crate) struct Context<'p, 't, 'a> {
+    pub(crate) pod: &'p Pod<'t, 'a>,
+    /// HostProcess containers are allowed in this namespace.
+    pub(crate) host_process_allowed: bool,
+}
+
+/// What a rule found in the pod as a whole.
+pub(crate) struct Found {
+    pub(crate) at: At,
+    /// The rest of the path, where the field itself is absent.
+    pub(crate) missing: &'static [&'static str],
+    pub(crate) tier: u8,
+}
+
+/// A field that a rule speaks of, before anybody decided what to do about it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hit {
+    pub(crate) rule: RuleId,
+    pub(crate) tier: u8,
+    pub(crate) at: At,
+    /// The rest of the path, where the field itself is absent.
+    pub(crate) missing: &'static [&'static str],
+    /// validateWindows refuses it beside os=windows.
+    pub(crate) refused: bool,
+    pub(crate) validate_only: bool,
+}
+
+impl Hit {
+    pub(crate) fn new(rule: RuleId, tier: u8, at: At) -> Self {
+        Self {
+            rule,
+            tier,
+            at,
+            missing: &[],
+            refused: false,
+            validate_only: false,
+        }
+    }
+
+    pub(crate) fn is_repairable(&self) -> bool {
+        self.refused && !self.validate_only
+    }
+
+    pub(crate) fn rule(&self) -> &'static Rule {
+        TABLE.rules[usize::from(self.rule)]
+    }
+}
+
+/// A rule's place in the table.
+pub(crate) type RuleId = u16;
+
+struct Table {
+    rules: Vec<&'static Rule>,
+    checks: Vec<(RuleId, &'static Check)>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let areas = [
+        security::RULES,
+        network::RULES,
+        volumes::RULES,
+        resources::RULES,
+        lifecycle::RULES,
+        placement::RULES,
+    ];
+    let rules: Vec<_> = areas.into_iter().flatten().collect();
+    let checks = rules
+        .iter()
+        .enumerate()
+        // Fewer rules than 65,536.
+        .flat_map(|(id, rule)| rule.checks.iter().map(move |check| (id as RuleId, check)))
+        .collect();
+    Table { rules, checks }
+});
+
+/// The whole table, sorted by code.
+pub fn all() -> impl Iterator<Item = &'static Rule> {
+    TABLE.rules.iter().copied()
+}
+
+/// The rule's place in the table.
+pub(crate) fn id(code: &str) -> Option<RuleId> {
+    let at = TABLE.rules.iter().position(|rule| rule.code == code)?;
+    RuleId::try_from(at).ok()
+}
+
+/// The places of the rules that the evidence itself makes findings of.
+pub(crate) static OS_CONFLICT: LazyLock<RuleId> =
+    LazyLock::new(|| id("WIN601").unwrap_or_default());
+pub(crate) static UNPLACED: LazyLock<RuleId> = LazyLock::new(|| id("WIN604").unwrap_or_default());
+
+/// The fields that the table asks for.
+pub(crate) fn demands() -> impl Iterator<Item = Demand> {
+    const SURVEYED: &[Demand] = &[
+        Demand::new(
+            Anchor::Container,
+            "securityContext.capabilities.add",
+            Role::CapabilitiesAdd,
+            Shape::List,
+        ),
+        Demand::new(
+            Anchor::Container,
+            "securityContext.capabilities.add[*]",
+            Role::None,
+            Shape::Text,
+        ),
+        Demand::new(
+            Anchor::Container,
+            "resources.limits{hugepages-*}",
+            Role::HugePages,
+            Shape::Any,
+        ),
+    ];
+    let checks = TABLE.checks.iter().zip(0..);
+    checks
+        .flat_map(|((_, check), id)| check.demands(id))
+        .chain(SURVEYED.iter().copied())
+}
+
+/// Everything that the table has to say of a pod, in the order of the document, whatever the
+/// actions are.
+pub(crate) fn evaluate(context: &Context<'_, '_, '_>, hits: &mut Vec<Hit>) {
+    let pod = context.pod;
+    let tape: &Tape<'_> = pod.tape;
+    let host_process = pod.has_host_process();
+    for at in pod.at..tape.entry(pod.at).end {
+        for id in tape.checks(at) {
+            let (rule, check) = TABLE.checks[usize::from(*id)];
+            let skipped = match check.skip {
+                Skip::Nothing => false,
+                Skip::HostProcess => host_process,
+                Skip::Ordinary => !host_process,
+                Skip::ServiceAccountVolume => pod
+                    .owner_name(at)
+                    .is_some_and(|name| name.starts_with("kube-api-access-")),
+            };
+            if skipped {
+                continue;
+            }
+            if let Some(case) = check.cases.iter().find(|case| case.test.holds(context, at)) {
+                hits.push(Hit {
+                    refused: check.refused,
+                    validate_only: check.validate_only,
+                    ..Hit::new(rule, case.tier, at)
+                });
+            }
+        }
+    }
+    for (rule, id) in TABLE.rules.iter().zip(0..) {
+        if let Some(by_pod) = rule.by_pod {
+            by_pod(pod, &mut |found| {
+                hits.push(Hit {
+                    missing: found.missing,
+                    ..Hit::new(id, found.tier, found.at)
+                });
+            });
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! WIN5xx: how containers start, stop and are watched.
+
+use super::Action::{Deny, Off, Warn};
+use super::{Case, Context, Rule, Test, Tier, case, container, metadata, pod, tier};
+use crate::object::At;
+use crate::object::trie::Shape;
+
+const KEP: &str = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support";
+const INTRO: &str =
+    "https://kubernetes.io/docs/concepts/windows/intro/#compatibility-v1-pod-spec-containers";
+
+const WARN: &[Tier] = &[tier("", Warn, Warn)];
+const OFF_OR_WARN: &[Tier] = &[tier("", Off, Warn)];
+const DENY_OR_OFF: &[Tier] = &[tier("", Deny, Off)];
+
+const LINUX_SHELL: &[Case] = &[case(Test::By(Shape::Text, is_linux_shell), 0)];
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        code: "WIN501",
+        name: "termination-message-path",
+        brief: "single files cannot be mounted on Windows with Docker",
+        reason: "The termination message is mounted as a single file, which Windows containers did not support when KEP-116 was written.",
+        remedy: "Leave terminationMessagePath at its default.",
+        references: &[KEP, INTRO],
+        tiers: OFF_OR_WARN,
+        checks: &[container(
+            "terminationMessagePath",
+            &[case(Test::NoneOf(&["/dev/termination-log", ""]), 0)],
+        )],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN502",
+        name: "termination-grace-period",
+        brief: "Windows did not honour the grace period",
+        reason: "Windows containers were ended without waiting when KEP-116 was written.",
+        remedy: "Leave terminationGracePeriodSeconds at 30, and do not rely on it.",
+        references: &[KEP, INTRO],
+        tiers: OFF_OR_WARN,
+        checks: &[pod(
+            "terminationGracePeriodSeconds",
+            &[case(Test::NumberOtherThan(30), 0)],
+        )],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN503",
+        name: "stop-signal",
+        brief: "Windows knows SIGTERM and SIGKILL only",
+        reason: "Windows has no signals; the container runtime translates SIGTERM and SIGKILL and no other.",
+        remedy: "Remove stopSignal, or set it to SIGTERM.",
+        references: &["https://github.com/kubernetes/kubernetes/pull/130556"],
+        tiers: DENY_OR_OFF,
+        checks: &[container(
+            "lifecycle.stopSignal",
+            &[case(Test::NoneOf(&["SIGTERM", "SIGKILL"]), 0)],
+        )
+        .refused()
+        .validate_only()],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN504",
+        name: "linux-shell",
+        brief: "Windows images do not have this program",
+        reason: "Windows images have neither sh nor bash nor a /bin directory, so the container or its probe fails to start.",
+        remedy: "Call cmd /c, powershell or pwsh, or the program itself.",
+        references: &[KEP, INTRO],
+        tiers: WARN,
+        checks: &[
+            container("command[0]", LINUX_SHELL),
+            container("args[0]", LINUX_SHELL),
+            container("livenessProbe.exec.command[0]", LINUX_SHELL),
+            container("readinessProbe.exec.command[0]", LINUX_SHELL),
+            container("startupProbe.exec.command[0]", LINUX_SHELL),
+            container("lifecycle.postStart.exec.command[0]", LINUX_SHELL),
+            container("lifecycle.preStop.exec.command[0]", LINUX_SHELL),
+        ],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN505",
+        name: "restart-all-containers",
+        brief: "the kubelet on Windows cannot restart all containers",
+        reason: "The kubelet refuses pods with the action RestartAllContainers on Windows nodes.",
+        remedy: "Use the action Restart, for the container itself.",
+        references: &[
+            "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-restart-rules",
+        ],
+        tiers: DENY_OR_OFF,
+        checks: &[container(
+            "restartPolicyRules[*].action",
+            &[case(Test::OneOf(&["RestartAllContainers"]), 0)],
+        )],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN506",
+        name: "hyper-v-isolation",
+        brief: "the annotation for Hyper-V isolation does nothing any more",
+        reason: "The experimental annotation was removed from the kubelet; while it lasted, a pod with it could hold one container only.",
+        remedy: "Remove the annotation; choose Hyper-V isolation with a RuntimeClass.",
+        references: &[
+            KEP,
+            "https://kubernetes.io/docs/concepts/containers/runtime-class/",
+        ],
+        tiers: &[
+            tier("with several containers", Warn, Deny),
+            tier("with one container", Warn, Off),
+        ],
+        checks: &[metadata(
+            "annotations{experimental.windows.kubernetes.io/isolation-type}",
+            &[
+                case(Test::By(Shape::Text, is_crowded_hyper_v), 0),
+                case(Test::OneOf(&["hyperv"]), 1),
+            ],
+        )],
+        by_pod: None,
+    },
+];
+
+fn is_linux_shell(context: &Context<'_, '_, '_>, at: At) -> bool {
+    let Some(word) = context.pod.tape.text(at) else {
+        return false;
+    };
+    let word = word.split_whitespace().next().unwrap_or_default();
+    word.starts_with("/bin/") || word.starts_with("/usr/bin/") || word == "sh" || word == "bash"
+}
+
+fn is_crowded_hyper_v(context: &Context<'_, '_, '_>, at: At) -> bool {
+    let pod = context.pod;
+    let containers = pod.spec.and_then(|spec| pod.tape.named(spec, "containers"));
+    pod.tape.text(at) == Some("hyperv")
+        && containers.is_some_and(|list| pod.tape.children(list).count() > 1)
+}

@@ -1,0 +1,90 @@
+//! WIN6xx: what the evidence itself says of a pod. These rows have no checks: `os` finds
+//! the first ones, and builds are read off the images.
+
+use super::Action::{Deny, Off, Warn};
+use super::{Found, Rule, tier};
+use crate::os::build;
+use crate::workload::Pod;
+
+const ASSIGN: &str = "https://kubernetes.io/docs/concepts/windows/user-guide/#ensuring-os-specific-workloads-land-on-the-appropriate-container-host";
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        code: "WIN601",
+        name: "os-conflict",
+        brief: "signals for Windows and for Linux contradict each other",
+        reason: "Part of the pod says Windows and part of it says Linux (or names no operating system at all), so no node can run it as it was meant.",
+        remedy: "Make spec.os.name, the node selector, node affinity and the images agree; the values are linux and windows, in lower case.",
+        references: &[ASSIGN],
+        tiers: &[
+            tier("spec.os.name and node selectors disagree", Deny, Deny),
+            tier("other evidence disagrees", Warn, Warn),
+        ],
+        checks: &[],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN604",
+        name: "unplaced",
+        brief: "looks like a Windows pod, but nothing says so",
+        reason: "Only hints speak for Windows, so the pod is left as it is and may land on a Linux node.",
+        remedy: "Add nodeSelector {kubernetes.io/os: windows}, or linux if it is not for Windows.",
+        references: &[ASSIGN],
+        tiers: &[tier("", Warn, Warn)],
+        checks: &[],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN605",
+        name: "build-mismatch",
+        brief: "the image is for another Windows build",
+        reason: "With process isolation a Windows container runs only on a node of the same Windows release as its base image.",
+        remedy: "Use an image for the build that the pod selects, or select the build of the image (node.kubernetes.io/windows-build).",
+        references: &[
+            "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support",
+            "https://learn.microsoft.com/virtualization/windowscontainers/deploy-containers/version-compatibility",
+        ],
+        tiers: &[
+            tier(
+                "another build than the pod's or another container's",
+                Deny,
+                Deny,
+            ),
+            tier("any build but 10.0.17763", Off, Deny),
+        ],
+        checks: &[],
+        by_pod: Some(other_builds),
+    },
+];
+
+/// The only build that KEP-116 knows: Windows Server 2019.
+const KEP_BUILD: &str = "10.0.17763";
+
+fn other_builds(pod: &Pod<'_, '_>, report: &mut dyn FnMut(Found)) {
+    if pod.has_host_process() {
+        return;
+    }
+    let selected = pod.selector(crate::os::BUILD_LABEL).map(|(_, build)| build);
+    let mut expected = selected;
+    for container in &pod.containers {
+        let build = container.image.and_then(|at| {
+            let image = pod.tape.text(at)?;
+            Some((at, build::of_image(image)?))
+        });
+        let Some((at, build)) = build else { continue };
+        let tier = match expected {
+            Some(expected) if expected != build => 0,
+            _ if build != KEP_BUILD => 1,
+            _ => {
+                expected = Some(build);
+                continue;
+            }
+        };
+        expected = expected.or(Some(build));
+        report(Found {
+            at,
+            missing: &[],
+            tier,
+        });
+    }
+}

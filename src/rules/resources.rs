@@ -1,0 +1,165 @@
+//! WIN4xx: resources.
+
+use super::Action::{Deny, Off, Warn};
+use super::{Case, Context, Found, PRESENT, Rule, SET, Test, Tier, case, container, pod, tier};
+use crate::object::trie::Shape;
+use crate::object::{At, Tape, Value};
+use crate::workload::Pod;
+
+const KEP: &str = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support";
+const RESOURCES: &str =
+    "https://kubernetes.io/docs/concepts/configuration/windows-resource-management/";
+
+const OFF_OR_WARN: &[Tier] = &[tier("", Off, Warn)];
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        code: "WIN401",
+        name: "huge-pages",
+        brief: "Windows has no huge pages",
+        reason: "Kubernetes offers no huge pages on Windows nodes: no node will ever have room for the pod.",
+        remedy: "Ask for memory instead.",
+        references: &[KEP, RESOURCES],
+        tiers: &[tier("", Deny, Deny)],
+        checks: &[
+            container("resources.limits{hugepages-*}", SET),
+            container("resources.requests{hugepages-*}", SET),
+        ],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN402",
+        name: "pod-resources",
+        brief: "Windows has no resources of a whole pod",
+        reason: "Limits of a whole pod need a cgroup around its containers; Windows has none.",
+        remedy: "Set resources on the containers.",
+        references: &["https://github.com/kubernetes/kubernetes/pull/133046"],
+        tiers: &[tier("", Deny, Off)],
+        checks: &[pod("resources", PRESENT).refused()],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN403",
+        name: "memory-limit",
+        brief: "without a memory limit one container can starve the node",
+        reason: "Windows has no out-of-memory killer: a node whose memory is used up pages and slows down for everybody.",
+        remedy: "Set resources.limits.memory on every container.",
+        references: &[KEP, RESOURCES],
+        tiers: OFF_OR_WARN,
+        checks: &[],
+        by_pod: Some(no_memory_limit),
+    },
+    Rule {
+        code: "WIN404",
+        name: "requests-limits-mismatch",
+        brief: "request and limit of memory differ",
+        reason: "Windows does not enforce memory requests, so a node where limits exceed requests can be overcommitted.",
+        remedy: "Set the memory request to the limit.",
+        references: &[KEP, RESOURCES],
+        tiers: OFF_OR_WARN,
+        checks: &[container("resources.requests.memory", MISMATCH)],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN405",
+        name: "no-requests",
+        brief: "without requests the scheduler overfills Windows nodes",
+        reason: "The scheduler counts requests only; without them it puts more on a Windows node than its memory holds.",
+        remedy: "Set resources.requests.cpu and resources.requests.memory on every container.",
+        references: &[KEP, RESOURCES],
+        tiers: OFF_OR_WARN,
+        checks: &[
+            container("resources.requests.cpu", READ),
+            container("resources.limits.cpu", READ),
+            container("resources.limits.memory", READ),
+        ],
+        by_pod: Some(no_requests),
+    },
+];
+
+const MISMATCH: &[Case] = &[case(Test::By(Shape::Any, differs_from_limit), 0)];
+
+/// Read for the functions below; never a finding by itself.
+const READ: &[Case] = &[];
+
+/// The place of `resources.<list>.<name>` of a container.
+fn quantity(tape: &Tape<'_>, container: At, list: &str, name: &str) -> Option<At> {
+    let resources = tape.named(container, "resources")?;
+    let list = tape.named(resources, list)?;
+    tape.named(list, name)
+}
+
+fn differs_from_limit(context: &Context<'_, '_, '_>, at: At) -> bool {
+    let tape = context.pod.tape;
+    let Some(container) = context.pod.container_of(at) else {
+        return false;
+    };
+    quantity(tape, container.at, "limits", "memory").is_some_and(|limit| {
+        bytes(&tape.entry(limit).value, tape.text(limit))
+            != bytes(&tape.entry(at).value, tape.text(at))
+    })
+}
+
+/// A quantity in bytes; one that cannot be read is nobody's equal, but the API server has read
+/// it already.
+fn bytes(value: &Value<'_>, text: Option<&str>) -> Option<f64> {
+    let Some(text) = text else {
+        return match value {
+            Value::Int(number) => Some(*number as f64),
+            Value::Float(number) => Some(*number),
+            _ => None,
+        };
+    };
+    const UNITS: [(&str, f64); 14] = [
+        ("Ki", 1024.0),
+        ("Mi", 1_048_576.0),
+        ("Gi", 1_073_741_824.0),
+        ("Ti", 1_099_511_627_776.0),
+        ("Pi", 1_125_899_906_842_624.0),
+        ("Ei", 1_152_921_504_606_846_976.0),
+        ("m", 1e-3),
+        ("k", 1e3),
+        ("M", 1e6),
+        ("G", 1e9),
+        ("T", 1e12),
+        ("P", 1e15),
+        ("E", 1e18),
+        ("", 1.0),
+    ];
+    UNITS.iter().find_map(|(suffix, factor)| {
+        let number: f64 = text.strip_suffix(suffix)?.parse().ok()?;
+        Some(number * factor)
+    })
+}
+
+fn no_memory_limit(pod: &Pod<'_, '_>, report: &mut dyn FnMut(Found)) {
+    for container in pod.containers.iter().filter(|c| !c.ephemeral) {
+        if quantity(pod.tape, container.at, "limits", "memory").is_none() {
+            report(Found {
+                at: container.at,
+                missing: &["resources", "limits", "memory"],
+                tier: 0,
+            });
+        }
+    }
+}
+
+/// In templates the API server has not filled the requests from the limits yet.
+fn no_requests(pod: &Pod<'_, '_>, report: &mut dyn FnMut(Found)) {
+    const WANTED: [(&str, &[&str]); 2] = [
+        ("cpu", &["resources", "requests", "cpu"]),
+        ("memory", &["resources", "requests", "memory"]),
+    ];
+    for container in pod.containers.iter().filter(|c| !c.ephemeral) {
+        for (name, missing) in WANTED {
+            let has = |list| quantity(pod.tape, container.at, list, name).is_some();
+            if !has("requests") && !has("limits") {
+                report(Found {
+                    at: container.at,
+                    missing,
+                    tier: 0,
+                });
+            }
+        }
+    }
+}

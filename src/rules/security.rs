@@ -1,0 +1,369 @@
+//! WIN1xx: the security context.
+
+use super::Action::{Deny, Off, Repair, Warn};
+use super::{Case, Context, Rule, Test, Tier};
+use super::{NON_EMPTY, PRESENT, SET, case, container, metadata, pod, tier};
+use crate::object::At;
+use crate::object::trie::Shape;
+
+const KEP: &str = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support";
+const INTRO: &str = "https://kubernetes.io/docs/concepts/windows/intro/#compatibility-v1-pod-spec-containers-securitycontext";
+const VALIDATION: &str = "https://kubernetes.io/docs/concepts/workloads/pods/#pod-os";
+const USER_NAME: &str =
+    "https://kubernetes.io/docs/tasks/configure-pod-container/configure-runasusername/";
+const HOST_PROCESS: &str =
+    "https://kubernetes.io/docs/tasks/configure-pod-container/create-hostprocess-pod/";
+
+const DENY: &[Tier] = &[tier("", Deny, Deny)];
+const DENY_OR_HARMLESS: &[Tier] = &[tier("true", Deny, Deny), tier("false", Repair, Repair)];
+const TRUE_OR_FALSE: &[Case] = &[case(Test::Is(true), 0), case(Test::Is(false), 1)];
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        code: "WIN101",
+        name: "run-as-user",
+        brief: "Windows has no numeric user IDs",
+        reason: "Windows identifies accounts by name and SID; a numeric user ID means nothing there.",
+        remedy: "Remove it; to choose the account, set securityContext.windowsOptions.runAsUserName.",
+        references: &[KEP, INTRO, USER_NAME],
+        tiers: DENY,
+        checks: &[
+            pod("securityContext.runAsUser", SET).refused(),
+            container("securityContext.runAsUser", SET).refused(),
+        ],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN102",
+        name: "run-as-group",
+        brief: "Windows has no numeric group IDs",
+        reason: "Windows has no primary group with a numeric ID for a process.",
+        remedy: "Remove it; grant access through the account in windowsOptions.runAsUserName or a gMSA.",
+        references: &[KEP, INTRO],
+        tiers: DENY,
+        checks: &[
+            pod("securityContext.runAsGroup", SET).refused(),
+            container("securityContext.runAsGroup", SET).refused(),
+        ],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN103",
+        name: "run-as-non-root",
+        brief: "the container cannot start as ContainerAdministrator",
+        reason: "On Windows the kubelet takes ContainerAdministrator for root and refuses to start it where runAsNonRoot is true; releases before 1.19 ignored the field.",
+        remedy: "Set windowsOptions.runAsUserName to ContainerUser, or take runAsNonRoot out.",
+        references: &[
+            "https://github.com/kubernetes/kubernetes/issues/91414",
+            "https://github.com/kubernetes/kubernetes/pull/91482",
+        ],
+        tiers: &[
+            tier(
+                "true for a container that runs as ContainerAdministrator",
+                Deny,
+                Deny,
+            ),
+            tier("true otherwise", Off, Deny),
+        ],
+        checks: &[
+            pod("securityContext.runAsNonRoot", NON_ROOT),
+            container("securityContext.runAsNonRoot", NON_ROOT),
+        ],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN104",
+        name: "supplemental-groups",
+        brief: "Windows has no supplemental groups",
+        reason: "Windows has no numeric groups that a process could be given.",
+        remedy: "Remove it; grant access through the account in windowsOptions.runAsUserName or a gMSA.",
+        references: &[KEP, INTRO],
+        tiers: DENY,
+        checks: &[pod("securityContext.supplementalGroups", SET).refused()],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN105",
+        name: "supplemental-groups-policy",
+        brief: "Windows has no supplemental groups",
+        reason: "Windows has no numeric groups, so there is no policy of merging them to follow.",
+        remedy: "Remove it.",
+        references: &[VALIDATION],
+        tiers: &[tier("Strict", Deny, Deny), tier("Merge", Repair, Repair)],
+        checks: &[pod(
+            "securityContext.supplementalGroupsPolicy",
+            &[case(Test::OneOf(&["Merge"]), 1), case(Test::Set, 0)],
+        )
+        .refused()],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN106",
+        name: "fs-group",
+        brief: "Windows does not set group ownership of volumes",
+        reason: "Files on Windows have access control lists, not a numeric group that a volume could be handed to.",
+        remedy: "Remove it; grant the container's account access to the files instead.",
+        references: &[KEP, INTRO],
+        tiers: DENY,
+        checks: &[
+            pod("securityContext.fsGroup", SET).refused(),
+            pod("securityContext.fsGroupChangePolicy", SET).refused(),
+        ],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN107",
+        name: "sysctls",
+        brief: "Windows has no sysctls",
+        reason: "Sysctls are an interface of the Linux kernel.",
+        remedy: "Remove them; tune the Windows image or its node.",
+        references: &[KEP, INTRO],
+        tiers: DENY,
+        checks: &[pod("securityContext.sysctls", NON_EMPTY).refused()],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN108",
+        name: "se-linux",
+        brief: "Windows has no SELinux",
+        reason: "SELinux is a module of the Linux kernel.",
+        remedy: "Remove it; give the container a less privileged account with windowsOptions.runAsUserName.",
+        references: &[KEP, INTRO],
+        tiers: DENY,
+        checks: &[
+            pod("securityContext.seLinuxOptions", PRESENT).refused(),
+            pod("securityContext.seLinuxChangePolicy", SET).refused(),
+            container("securityContext.seLinuxOptions", PRESENT).refused(),
+        ],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN109",
+        name: "app-armor",
+        brief: "Windows has no AppArmor",
+        reason: "AppArmor is a module of the Linux kernel.",
+        remedy: "Remove the profile; give the container a less privileged account with windowsOptions.runAsUserName.",
+        references: &[KEP, INTRO],
+        tiers: &[
+            tier("a profile", Deny, Deny),
+            tier("Unconfined", Repair, Repair),
+            tier(
+                "an annotation that asks for a profile of the node",
+                Warn,
+                Warn,
+            ),
+        ],
+        checks: &[
+            pod("securityContext.appArmorProfile", APP_ARMOR).refused(),
+            container("securityContext.appArmorProfile", APP_ARMOR).refused(),
+            metadata(
+                "annotations{container.apparmor.security.beta.kubernetes.io/*}",
+                &[case(Test::NoneOf(&["unconfined", "runtime/default"]), 2)],
+            ),
+        ],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN110",
+        name: "seccomp",
+        brief: "Windows has no seccomp",
+        reason: "Seccomp filters system calls of the Linux kernel.",
+        remedy: "Remove the profile; give the container a less privileged account with windowsOptions.runAsUserName.",
+        references: &[KEP, INTRO],
+        tiers: &[
+            tier("Localhost", Deny, Deny),
+            tier("RuntimeDefault, Unconfined", Repair, Repair),
+            tier(
+                "an annotation that asks for a profile of the node",
+                Warn,
+                Warn,
+            ),
+        ],
+        checks: &[
+            pod("securityContext.seccompProfile", SECCOMP).refused(),
+            container("securityContext.seccompProfile", SECCOMP).refused(),
+            metadata(
+                "annotations{seccomp.security.alpha.kubernetes.io/*}",
+                SECCOMP_ANNOTATION,
+            ),
+            metadata(
+                "annotations{container.seccomp.security.alpha.kubernetes.io/*}",
+                SECCOMP_ANNOTATION,
+            ),
+        ],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN111",
+        name: "capabilities",
+        brief: "Windows has no POSIX capabilities",
+        reason: "POSIX capabilities divide the powers of the Linux superuser; Windows has no such thing.",
+        remedy: "Remove them; what needs the node's powers on Windows is a HostProcess container.",
+        references: &[KEP, INTRO, HOST_PROCESS],
+        tiers: &[
+            tier("add", Deny, Deny),
+            tier("drop alone, or nothing", Repair, Deny),
+        ],
+        checks: &[container(
+            "securityContext.capabilities",
+            &[
+                case(Test::Child("add", &Test::NonEmpty), 0),
+                case(Test::Set, 1),
+            ],
+        )
+        .refused()],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN112",
+        name: "allow-privilege-escalation",
+        brief: "Windows cannot control privilege escalation",
+        reason: "The field steers no_new_privs of the Linux kernel; Windows has no such switch.",
+        remedy: "Remove it.",
+        references: &[KEP, INTRO],
+        tiers: &[tier("true", Deny, Deny), tier("false", Repair, Deny)],
+        checks: &[container("securityContext.allowPrivilegeEscalation", TRUE_OR_FALSE).refused()],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN113",
+        name: "privileged",
+        brief: "Windows has no privileged containers",
+        reason: "Windows cannot lift a container's isolation; what comes closest is a HostProcess container.",
+        remedy: "Remove it; if the pod needs the node itself, make it a HostProcess pod (windowsOptions.hostProcess and hostNetwork: true).",
+        references: &[KEP, INTRO, HOST_PROCESS],
+        tiers: DENY_OR_HARMLESS,
+        checks: &[container("securityContext.privileged", TRUE_OR_FALSE).refused()],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN114",
+        name: "proc-mount",
+        brief: "Windows has no /proc",
+        reason: "The field is about what of Linux's /proc a container sees; Windows has no /proc.",
+        remedy: "Remove it.",
+        references: &[KEP, INTRO],
+        tiers: &[tier("Unmasked", Deny, Deny), tier("Default", Repair, Deny)],
+        checks: &[container(
+            "securityContext.procMount",
+            &[case(Test::OneOf(&["Default"]), 1), case(Test::Set, 0)],
+        )
+        .refused()],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN115",
+        name: "read-only-root-filesystem",
+        brief: "Windows cannot make the root filesystem read-only",
+        reason: "Windows needs to write its registry and system files inside the container, so the root filesystem stays writable.",
+        remedy: "Remove it, and do not rely on it: give the container a less privileged account (windowsOptions.runAsUserName: ContainerUser).",
+        references: &[KEP, INTRO],
+        tiers: DENY_OR_HARMLESS,
+        checks: &[container("securityContext.readOnlyRootFilesystem", TRUE_OR_FALSE).refused()],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN116",
+        name: "container-administrator",
+        brief: "the container runs as administrator",
+        reason: "ContainerAdministrator may change everything inside the container, and has caused escapes from it.",
+        remedy: "Set windowsOptions.runAsUserName to ContainerUser.",
+        references: &[USER_NAME],
+        tiers: &[tier("", Off, Off)],
+        checks: &[
+            pod(
+                "securityContext.windowsOptions.runAsUserName",
+                ADMINISTRATOR,
+            ),
+            container(
+                "securityContext.windowsOptions.runAsUserName",
+                ADMINISTRATOR,
+            ),
+        ],
+        by_pod: None,
+    },
+    Rule {
+        code: "WIN117",
+        name: "host-process",
+        brief: "HostProcess is not allowed in this namespace",
+        reason: "A HostProcess container runs on the node itself, with the powers of its account there.",
+        remedy: "Run it as an ordinary container, or in a namespace that the configuration lists under hostProcess.namespaces.",
+        references: &[HOST_PROCESS],
+        tiers: &[tier("", Off, Deny)],
+        checks: &[
+            pod(
+                "securityContext.windowsOptions.hostProcess",
+                HOST_PROCESS_HERE,
+            ),
+            container(
+                "securityContext.windowsOptions.hostProcess",
+                HOST_PROCESS_HERE,
+            ),
+        ],
+        by_pod: None,
+    },
+];
+
+const APP_ARMOR: &[Case] = &[
+    case(Test::Child("type", &Test::OneOf(&["Unconfined"])), 1),
+    case(Test::Set, 0),
+];
+
+const SECCOMP: &[Case] = &[
+    case(
+        Test::Child("type", &Test::OneOf(&["RuntimeDefault", "Unconfined"])),
+        1,
+    ),
+    case(Test::Set, 0),
+];
+
+const SECCOMP_ANNOTATION: &[Case] = &[case(Test::StartsWith("localhost/"), 2)];
+
+const NON_ROOT: &[Case] = &[
+    case(Test::By(Shape::Bool, is_non_root_administrator), 0),
+    case(Test::Is(true), 1),
+];
+
+const ADMINISTRATOR: &[Case] = &[case(Test::By(Shape::Text, is_administrator_here), 0)];
+
+const HOST_PROCESS_HERE: &[Case] = &[case(Test::By(Shape::Bool, is_forbidden_host_process), 0)];
+
+/// Windows compares account names without regard to case.
+fn is_administrator(user: Option<&str>) -> bool {
+    user.is_some_and(|user| user.eq_ignore_ascii_case("ContainerAdministrator"))
+}
+
+/// runAsNonRoot is true at this place, and holds for a container that runs as administrator.
+fn is_non_root_administrator(context: &Context<'_, '_, '_>, at: At) -> bool {
+    let pod = context.pod;
+    if pod.tape.bool(at) != Some(true) {
+        return false;
+    }
+    match pod.container_of(at) {
+        Some(container) => is_administrator(pod.run_as_user_name(container)),
+        None => pod
+            .containers
+            .iter()
+            .filter(|container| container.windows.run_as_non_root.is_none())
+            .any(|container| is_administrator(pod.run_as_user_name(container))),
+    }
+}
+
+/// The user name at this place is the administrator's, and some container that is not a
+/// HostProcess container runs by it.
+fn is_administrator_here(context: &Context<'_, '_, '_>, at: At) -> bool {
+    let pod = context.pod;
+    if !is_administrator(pod.tape.text(at)) {
+        return false;
+    }
+    match pod.container_of(at) {
+        Some(container) => !pod.is_host_process(container),
+        None => pod.containers.iter().any(|container| {
+            container.windows.run_as_user_name.is_none() && !pod.is_host_process(container)
+        }),
+    }
+}
+
+fn is_forbidden_host_process(context: &Context<'_, '_, '_>, at: At) -> bool {
+    !context.host_process_allowed && context.pod.tape.bool(at) == Some(true)
+}

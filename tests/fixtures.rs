@@ -1,0 +1,139 @@
+//! One directory a rule, with cases in which it fires and cases in which it must not.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use common::{ask_with, create};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use transom::config::Policy;
+use transom::decision::Endpoint;
+use transom::facts::Facts;
+use transom::rules;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fixture {
+    profile: Option<String>,
+    config: Option<Value>,
+    expect: Vec<String>,
+    object: Value,
+}
+
+impl Fixture {
+    fn policy(&self) -> Policy {
+        let mut config = self.config.clone().unwrap_or(json!({}));
+        config["apiVersion"] = json!("transom.dev/v1alpha1");
+        config["kind"] = json!("Config");
+        if let Some(profile) = &self.profile {
+            config["profile"] = json!(profile);
+        }
+        Policy::parse(&config.to_string()).unwrap()
+    }
+}
+
+/// The fixtures of each rule, by directory and file name.
+fn fixtures() -> BTreeMap<String, BTreeMap<String, PathBuf>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/rules");
+    let list = |directory: &Path| {
+        let entries = std::fs::read_dir(directory).unwrap();
+        entries
+            .map(|entry| {
+                let path = entry.unwrap().path();
+                (path.file_name().unwrap().to_str().unwrap().to_owned(), path)
+            })
+            .collect::<BTreeMap<_, _>>()
+    };
+    list(&root)
+        .into_iter()
+        .map(|(name, directory)| (name, list(&directory)))
+        .collect()
+}
+
+fn load(path: &Path) -> Fixture {
+    let yaml = std::fs::read_to_string(path).unwrap();
+    serde_saphyr::from_str(&yaml).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A finding line's code, for sorting: within one code the order of keys in the file decides.
+fn sorted(mut lines: Vec<String>) -> Vec<String> {
+    lines.sort();
+    lines
+}
+
+#[test]
+fn every_fixture_is_judged_as_it_says() {
+    let mut failures = Vec::new();
+    for (rule, files) in fixtures() {
+        for (file, path) in files {
+            let fixture = load(&path);
+            let answer = ask_with(
+                Endpoint::Validate,
+                &create(&fixture.object),
+                &fixture.policy(),
+                &Facts::default(),
+            );
+            let denied = fixture.expect.iter().any(|line| line.starts_with("deny "));
+            let found = sorted(answer.findings());
+            if found != sorted(fixture.expect.clone()) || answer.allowed == denied {
+                failures.push(format!(
+                    "{rule}/{file}:\n  want {:?}\n  got  {found:?}",
+                    fixture.expect
+                ));
+            }
+        }
+    }
+    assert!(
+        failures.is_empty(),
+        "{}\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
+}
+
+#[test]
+fn every_rule_has_fixtures_both_ways_and_every_fixture_a_rule() {
+    let fixtures = fixtures();
+    let want: Vec<_> = rules::all()
+        .map(|rule| format!("{}-{}", rule.code, rule.name))
+        .collect();
+    assert_eq!(fixtures.keys().cloned().collect::<Vec<_>>(), want);
+    for (rule, files) in &fixtures {
+        let code = rule.split('-').next().unwrap();
+        for (way, fires) in [("pass", false), ("fail", true)] {
+            let mut of_this_way = files
+                .iter()
+                .filter(|(file, _)| file.starts_with(way))
+                .peekable();
+            assert!(of_this_way.peek().is_some(), "{rule} has no {way} fixture");
+            for (file, path) in of_this_way {
+                let mut lines = load(path).expect.into_iter();
+                let told = lines.any(|line| line.split(' ').nth(1) == Some(code));
+                assert_eq!(told, fires, "{rule}/{file}");
+            }
+        }
+        assert!(
+            files
+                .keys()
+                .all(|file| file.starts_with("pass.") || file.starts_with("fail.")),
+            "{rule}: a file that is neither pass nor fail"
+        );
+    }
+}
+
+/// What the API server would refuse is refused in each tier's fixtures by the strongest effect.
+#[test]
+fn every_tier_of_every_rule_has_a_fixture() {
+    let fixtures = fixtures();
+    for rule in rules::all() {
+        let files = &fixtures[&format!("{}-{}", rule.code, rule.name)];
+        let failing = files.keys().filter(|file| file.starts_with("fail")).count();
+        assert!(
+            failing >= rule.tiers.len(),
+            "{}: fewer fixtures than tiers",
+            rule.code
+        );
+    }
+}
