@@ -6,9 +6,8 @@ use std::fmt::{self, Display, Formatter};
 use crate::config::Policy;
 use crate::decision::{self, Case, Decision, Endpoint, Exemption, Finding, Mode};
 use crate::facts::{Facts, NamespaceFacts};
-use crate::field::FieldPath;
 use crate::object::trie::Role;
-use crate::object::{At, Tape};
+use crate::object::{At, FieldPath, Tape};
 use crate::os::{self, Detection};
 use crate::review::{Operation, Request};
 use crate::rules::{self, Context, Hit};
@@ -195,7 +194,7 @@ fn evaluate(
             pod,
             host_process_allowed: policy.host_process_namespaces.contains(namespace),
         };
-        rules::evaluate(&context, &mut hits);
+        rules::evaluate(&context, |rule| policy.is_silent(rule), &mut hits);
     }
     hits
 }

@@ -8,9 +8,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::decision::Mode;
+use crate::object::trie::Trie;
 use crate::os::image::ImagePatterns;
 use crate::os::{EvidencePolicy, OS_LABEL, Source, WINDOWS_TAINTS};
 use crate::placement::{Operator, PlacementPolicy, Toleration};
+use crate::review;
 use crate::rules::{self, Action, Profile, Rule, RuleId};
 
 /// What `apiVersion` has to be.
@@ -364,7 +366,8 @@ fn wrong<T>(path: impl Into<String>, problem: impl Into<String>) -> Result<T, Co
 /// The configuration in force: resolved, typed, valid.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    pub(crate) profile: Profile,
+    /// What is read of a review.
+    pub(crate) fields: Trie,
     pub(crate) mode: Mode,
     pub(crate) namespaces: HashMap<String, Mode>,
     /// For each rule, the action of each tier.
@@ -406,7 +409,12 @@ impl Policy {
         self.actions[usize::from(rule)][usize::from(tier)]
     }
 
-    /// Whether a finding of this rule can be more than silent.
+    /// Whether nothing comes of any finding of this rule.
+    pub(crate) fn is_silent(&self, rule: RuleId) -> bool {
+        is_silent(&self.actions, rule)
+    }
+
+    /// What is done about each tier of a rule.
     pub fn actions(&self, rule: &Rule) -> &[Action] {
         rules::id(rule.code).map_or(&[], |id| &self.actions[usize::from(id)])
     }
@@ -460,15 +468,16 @@ impl TryFrom<Config> for Policy {
                 return wrong(format!("{path}[{i}]"), "must not be empty");
             }
         }
+        let actions = actions(profile, &config.rules)?;
         Ok(Self {
-            profile,
+            fields: review::trie(|rule| is_silent(&actions, rule)),
             mode: config.mode.into(),
             namespaces: config
                 .namespaces
                 .into_iter()
                 .map(|(name, namespace)| (name, namespace.mode.into()))
                 .collect(),
-            actions: actions(profile, &config.rules)?,
+            actions,
             exempt_namespaces: config.exemptions.namespaces.into_iter().collect(),
             exempt_users: config.exemptions.users.into_iter().collect(),
             exempt_groups: config.exemptions.groups.into_iter().collect(),
@@ -516,6 +525,12 @@ impl From<ActionName> for Action {
             ActionName::Deny => Self::Deny,
         }
     }
+}
+
+fn is_silent(actions: &[Vec<Action>], rule: RuleId) -> bool {
+    actions[usize::from(rule)]
+        .iter()
+        .all(|action| *action == Action::Off)
 }
 
 /// The actions of all tiers. An action that the configuration sets becomes that of the first

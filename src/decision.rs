@@ -186,7 +186,7 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
     let known = KnownHits::new(case.old, known);
     let lenient = is_owned(case) && !case.policy.enforce_owned || case.request.is_being_deleted();
 
-    let mut findings = Vec::with_capacity(hits.len() + 1);
+    let mut findings = Vec::with_capacity(hits.len());
     for hit in &hits {
         let action = case.policy.action(hit.rule, hit.tier);
         let mut effect = match action {
@@ -372,7 +372,7 @@ impl Placing {
     }
 
     fn patch(&self, case: &Case<'_, '_, '_>, repairs: &[Finding]) -> Patch {
-        let mut operations = Vec::new();
+        let mut operations = Vec::with_capacity(4 + repairs.len());
         if self.add_os {
             operations.push(Operation::AddOs);
         }

@@ -13,3 +13,5 @@ mod placement;
 pub mod review;
 pub mod rules;
 pub mod workload;
+
+pub use object::FieldPath;

@@ -8,8 +8,8 @@ use std::fmt::{Result, Write};
 
 use crate::admit::{Judgement, Outcome, Verdict};
 use crate::decision::{Effect, Endpoint, Finding, Mode};
-use crate::object::Tape;
-use crate::os::{Conflict, Evidence, Source};
+use crate::object::{At, Tape};
+use crate::os::{Detection, Evidence, Source};
 
 /// As many findings are told in full; the rest is counted.
 pub(crate) const FULL: usize = 64;
@@ -17,229 +17,274 @@ pub(crate) const FULL: usize = 64;
 /// A piece of a message, written when its place has come.
 type Piece<'m> = &'m dyn Fn(&mut dyn Write) -> Result;
 
-/// The message of a denial.
-pub(crate) fn denial(verdict: &Verdict<'_, '_>, out: &mut dyn Write) -> Result {
-    match verdict.outcome() {
-        Outcome::Exempt(_) => Ok(()),
-        Outcome::Unreadable(problem) => write!(
-            out,
-            "{problem}, so nobody can tell whether this {} runs on Windows; correct the field",
-            verdict.kind_name()
-        ),
-        Outcome::Judged(judgement) => {
-            let tape = verdict.request().tape();
-            subject(verdict, judgement, out)?;
-            let denied = || with_effect(judgement, Effect::Deny);
-            for finding in denied().take(FULL) {
-                out.write_str("\n- ")?;
-                full(tape, finding, out)?;
+/// Everything that one answer tells.
+pub(crate) struct Message<'v, 'r, 'a> {
+    verdict: &'v Verdict<'r, 'a>,
+    tape: &'v Tape<'a>,
+    /// The paths of the findings, one after the other: each is told up to three times.
+    paths: String,
+    /// Where each finding's path ends.
+    ends: Vec<usize>,
+}
+
+impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
+    pub(crate) fn new(verdict: &'v Verdict<'r, 'a>) -> Self {
+        let tape = verdict.request().tape();
+        let findings = verdict.findings();
+        let mut paths = String::with_capacity(findings.len().min(2 * FULL) * 64);
+        let mut ends = Vec::with_capacity(findings.len());
+        let (mut denied, mut others) = (0, 0);
+        for finding in findings {
+            let count = match finding.effect {
+                Effect::Deny => &mut denied,
+                _ => &mut others,
+            };
+            *count += 1;
+            if *count <= FULL {
+                // Writing to memory does not fail.
+                let _ = finding.path(tape).write_dotted(&mut paths);
             }
-            more(denied().count(), out)
+            ends.push(paths.len());
+        }
+        Self {
+            verdict,
+            tape,
+            paths,
+            ends,
         }
     }
-}
 
-fn subject(
-    verdict: &Verdict<'_, '_>,
-    judgement: &Judgement<'_, '_>,
-    out: &mut dyn Write,
-) -> Result {
-    let kind = verdict.kind_name();
-    let detection = &judgement.detection;
-    if detection.conflict.is_some_and(|conflict| conflict.decisive) {
-        return write!(out, "no node can run this {kind} as it is written:");
+    /// The findings that are told in full, with their paths.
+    fn findings(&self) -> impl Iterator<Item = (&Finding, &str)> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let spans = starts.zip(&self.ends);
+        let findings = self.verdict.findings().iter();
+        findings
+            .zip(spans)
+            .map(|(finding, (start, end))| (finding, &self.paths[start..*end]))
     }
-    write!(out, "this {kind} is for Windows")?;
-    if let Some(evidence) = &detection.evidence {
-        out.write_str(" (")?;
-        told(verdict.request().tape(), evidence, verdict.namespace(), out)?;
-        out.write_str(")")?;
+
+    fn denied(&self) -> impl Iterator<Item = (&Finding, &str)> {
+        self.findings().filter(|(f, _)| f.effect == Effect::Deny)
     }
-    out.write_str(", which cannot honour it as it is written:")
-}
 
-/// Where evidence stands and what it says.
-fn told(tape: &Tape<'_>, evidence: &Evidence, namespace: &str, out: &mut dyn Write) -> Result {
-    let Some(at) = evidence.at else {
-        return write!(
-            out,
-            "label transom.dev/os: {} of namespace {namespace}",
-            evidence.os.name()
-        );
-    };
-    write!(out, "{}: ", tape.path(at))?;
-    tape.write_value(at, out)?;
-    match evidence.source {
-        Source::NodeName => write!(out, ", a {} node", evidence.os.name()),
-        Source::RuntimeClass => write!(out, ", which selects {} nodes", evidence.os.name()),
-        Source::Registry => write!(out, ", an image for {} only", evidence.os.name()),
-        _ => Ok(()),
-    }
-}
-
-/// A finding with everything that belongs to it.
-fn full(tape: &Tape<'_>, finding: &Finding, out: &mut dyn Write) -> Result {
-    field(tape, finding, out)?;
-    let rule = finding.rule();
-    write!(out, " [{} {}] {}", rule.code, rule.name, rule.reason)?;
-    against(tape, finding, out)?;
-    write!(out, " {}", rule.remedy)
-}
-
-/// Path and value.
-fn field(tape: &Tape<'_>, finding: &Finding, out: &mut dyn Write) -> Result {
-    write!(out, "{}: ", finding.path(tape))?;
-    if finding.hit.missing.is_empty() {
-        tape.write_value(finding.hit.at, out)
-    } else {
-        out.write_str("not set")
-    }
-}
-
-fn against(tape: &Tape<'_>, finding: &Finding, out: &mut dyn Write) -> Result {
-    let Some(at) = finding.against else {
-        return Ok(());
-    };
-    write!(out, " It stands against {}: ", tape.path(at))?;
-    tape.write_value(at, out)?;
-    out.write_str(".")
-}
-
-fn more(count: usize, out: &mut dyn Write) -> Result {
-    match count.saturating_sub(FULL) {
-        0 => Ok(()),
-        rest => write!(out, "\nand {rest} more"),
-    }
-}
-
-fn with_effect<'j>(
-    judgement: &'j Judgement<'_, '_>,
-    effect: Effect,
-) -> impl Iterator<Item = &'j Finding> {
-    let findings = judgement.decision.findings.iter();
-    findings.filter(move |finding| finding.effect == effect)
-}
-
-/// The causes of a denial, for clients of the API: path and message of each.
-pub(crate) fn causes(verdict: &Verdict<'_, '_>, mut cause: impl FnMut(Piece<'_>, Piece<'_>)) {
-    let tape = verdict.request().tape();
-    match verdict.outcome() {
-        Outcome::Exempt(_) => {}
-        Outcome::Unreadable(problem) => cause(&|out| out.write_str(&problem.path), &|out| {
-            out.write_str(&problem.sentence)
-        }),
-        Outcome::Judged(judgement) => {
-            for finding in with_effect(judgement, Effect::Deny).take(FULL) {
-                let rule = finding.rule();
-                cause(&|out| write!(out, "{}", finding.path(tape)), &|out| {
-                    write!(out, "{} {}: {}", rule.code, rule.name, rule.brief)
-                });
-            }
-        }
-    }
-}
-
-/// The warnings, each in one short line; the evidence last.
-pub(crate) fn warnings(verdict: &Verdict<'_, '_>, mut warning: impl FnMut(Piece<'_>)) {
-    let tape = verdict.request().tape();
-    let judgement = match verdict.outcome() {
-        Outcome::Exempt(_) => return,
-        Outcome::Unreadable(problem) => {
-            let tells = verdict.mode() == Mode::Warn && verdict.endpoint() == Endpoint::Validate;
-            if tells {
-                warning(&|out| write!(out, "transom: {problem}"));
-            }
-            return;
-        }
-        Outcome::Judged(judgement) => judgement,
-    };
-    if verdict.mode() < Mode::Warn {
-        return;
-    }
-    let told_already = |finding: &Finding| !verdict.allowed() && finding.effect == Effect::Deny;
-    let findings = || {
-        let findings = judgement.decision.findings.iter();
-        findings.filter(|finding| !told_already(finding))
-    };
-    for finding in findings().take(FULL) {
-        warning(&|out| {
-            let rule = finding.rule();
-            let brief = rule.brief;
-            write!(out, "{} {}: ", rule.code, rule.name)?;
-            match finding.effect {
-                Effect::Repair => write!(out, "{} removed: {brief}", finding.path(tape)),
-                _ => {
-                    field(tape, finding, out)?;
-                    write!(out, ": {brief}")
+    /// The message of a denial.
+    pub(crate) fn denial(&self, out: &mut dyn Write) -> Result {
+        match self.verdict.outcome() {
+            Outcome::Exempt(_) => Ok(()),
+            Outcome::Unreadable(problem) => write!(
+                out,
+                "{problem}, so nobody can tell whether this {} runs on Windows; correct the field",
+                self.verdict.kind_name()
+            ),
+            Outcome::Judged(judgement) => {
+                self.subject(judgement, out)?;
+                for (finding, path) in self.denied().take(FULL) {
+                    self.full(finding, path, out)?;
+                }
+                match self.denied().count().saturating_sub(FULL) {
+                    0 => Ok(()),
+                    rest => write!(out, "\nand {rest} more"),
                 }
             }
-        });
-    }
-    let count = findings().count();
-    if count > FULL {
-        warning(&|out| write!(out, "transom: and {} more findings", count - FULL));
-    }
-    if count == 0 || !verdict.allowed() {
-        return;
-    }
-    let detection = &judgement.detection;
-    if let Some(Conflict { at, against, .. }) = detection.conflict {
-        warning(&|out| {
-            write!(out, "transom: {}: ", tape.path(at))?;
-            tape.write_value(at, out)?;
-            let Some(against) = against else {
-                return Ok(());
-            };
-            write!(out, " against {}: ", tape.path(against))?;
-            tape.write_value(against, out)
-        });
-    } else if let Some(evidence) = &detection.evidence.or(detection.hint) {
-        warning(&|out| {
-            let certainty = match detection.evidence {
-                Some(_) => "for Windows",
-                None => "maybe for Windows",
-            };
-            write!(out, "transom: {certainty} by ")?;
-            told(tape, evidence, verdict.namespace(), out)
-        });
-    }
-}
-
-/// What the audit log keeps, under the webhook's name: only where there is evidence of Windows.
-pub(crate) fn annotations(verdict: &Verdict<'_, '_>, mut annotation: impl FnMut(&str, Piece<'_>)) {
-    let tape = verdict.request().tape();
-    let judgement = match verdict.outcome() {
-        Outcome::Exempt(_) => return,
-        Outcome::Unreadable(problem) => {
-            return annotation("unreadable", &|out| out.write_str(&problem.sentence));
         }
-        Outcome::Judged(judgement) => judgement,
-    };
-    let detection = &judgement.detection;
-    if !detection.concerns_us() {
-        return;
     }
-    let os = detection.os.map_or("unknown", crate::os::Os::name);
-    annotation("os", &|out| out.write_str(os));
-    annotation("mode", &|out| out.write_str(verdict.mode().name()));
-    if let Some(evidence) = &detection.evidence.or(detection.hint) {
-        annotation("evidence", &|out| {
-            write!(out, "{} ", evidence.source.name())?;
-            told(tape, evidence, verdict.namespace(), out)
-        });
+
+    fn subject(&self, judgement: &Judgement<'_, '_>, out: &mut dyn Write) -> Result {
+        let kind = self.verdict.kind_name();
+        let detection = &judgement.detection;
+        if detection.conflict.is_some_and(|conflict| conflict.decisive) {
+            return write!(out, "no node can run this {kind} as it is written:");
+        }
+        write!(out, "this {kind} is for Windows")?;
+        if let Some(evidence) = &detection.evidence {
+            out.write_str(" (")?;
+            self.evidence(evidence, out)?;
+            out.write_str(")")?;
+        }
+        out.write_str(", which cannot honour it as it is written:")
     }
-    let findings = &judgement.decision.findings;
-    if !findings.is_empty() {
-        annotation("findings", &|out| {
-            for (i, finding) in findings.iter().take(FULL).enumerate() {
-                let separator = if i > 0 { "; " } else { "" };
-                let (code, effect) = (finding.rule().code, finding.effect.name());
-                write!(out, "{separator}{code} {effect} {}", finding.path(tape))?;
+
+    /// Where evidence stands and what it says.
+    fn evidence(&self, evidence: &Evidence, out: &mut dyn Write) -> Result {
+        let os = evidence.os.name();
+        let Some(at) = evidence.at else {
+            let namespace = self.verdict.namespace();
+            return write!(out, "label transom.dev/os: {os} of namespace {namespace}");
+        };
+        self.place(at, out)?;
+        match evidence.source {
+            Source::NodeName => write!(out, ", a {os} node"),
+            Source::RuntimeClass => write!(out, ", which selects {os} nodes"),
+            Source::Registry => write!(out, ", an image for {os} only"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Path and value.
+    fn place(&self, at: At, out: &mut dyn Write) -> Result {
+        self.tape.path(at).write_dotted(out)?;
+        out.write_str(": ")?;
+        self.tape.write_value(at, out)
+    }
+
+    /// Path and value of a finding.
+    fn field(&self, finding: &Finding, path: &str, out: &mut dyn Write) -> Result {
+        out.write_str(path)?;
+        out.write_str(": ")?;
+        if finding.hit.missing.is_empty() {
+            self.tape.write_value(finding.hit.at, out)
+        } else {
+            out.write_str("not set")
+        }
+    }
+
+    /// A finding with everything that belongs to it, in a line of its own.
+    fn full(&self, finding: &Finding, path: &str, out: &mut dyn Write) -> Result {
+        let rule = finding.rule();
+        out.write_str("\n- ")?;
+        self.field(finding, path, out)?;
+        for text in [" [", rule.code, " ", rule.name, "] ", rule.reason] {
+            out.write_str(text)?;
+        }
+        if let Some(at) = finding.against {
+            out.write_str(" It stands against ")?;
+            self.place(at, out)?;
+            out.write_str(".")?;
+        }
+        out.write_str(" ")?;
+        out.write_str(rule.remedy)
+    }
+
+    /// The causes of a denial, for clients of the API: path and message of each.
+    pub(crate) fn causes(&self, mut cause: impl FnMut(&str, Piece<'_>)) {
+        match self.verdict.outcome() {
+            Outcome::Exempt(_) => {}
+            Outcome::Unreadable(problem) => {
+                cause(&problem.path, &|out| out.write_str(&problem.sentence));
             }
-            match findings.len().saturating_sub(FULL) {
-                0 => Ok(()),
-                rest => write!(out, "; and {rest} more"),
+            Outcome::Judged(_) => {
+                for (finding, path) in self.denied().take(FULL) {
+                    let rule = finding.rule();
+                    cause(path, &|out| {
+                        let texts = [rule.code, " ", rule.name, ": ", rule.brief];
+                        texts.into_iter().try_for_each(|text| out.write_str(text))
+                    });
+                }
             }
-        });
+        }
+    }
+
+    /// The warnings, each in one short line; the evidence last.
+    pub(crate) fn warnings(&self, mut warning: impl FnMut(Piece<'_>)) {
+        let verdict = self.verdict;
+        let judgement = match verdict.outcome() {
+            Outcome::Exempt(_) => return,
+            Outcome::Unreadable(problem) => {
+                if verdict.mode() == Mode::Warn && verdict.endpoint() == Endpoint::Validate {
+                    warning(&|out| write!(out, "transom: {problem}"));
+                }
+                return;
+            }
+            Outcome::Judged(judgement) => judgement,
+        };
+        if verdict.mode() < Mode::Warn {
+            return;
+        }
+        // What the denial's message says is not said twice.
+        let told = || {
+            let allowed = verdict.allowed();
+            self.findings()
+                .filter(move |(finding, _)| allowed || finding.effect != Effect::Deny)
+        };
+        for (finding, path) in told().take(FULL) {
+            warning(&|out| {
+                let rule = finding.rule();
+                for text in [rule.code, " ", rule.name, ": "] {
+                    out.write_str(text)?;
+                }
+                match finding.effect {
+                    Effect::Repair => {
+                        out.write_str(path)?;
+                        out.write_str(" removed")?;
+                    }
+                    _ => self.field(finding, path, out)?,
+                }
+                out.write_str(": ")?;
+                out.write_str(rule.brief)
+            });
+        }
+        let count = told().count();
+        if count > FULL {
+            warning(&|out| write!(out, "transom: and {} more findings", count - FULL));
+        }
+        if count > 0 && verdict.allowed() {
+            self.reasons(&judgement.detection, warning);
+        }
+    }
+
+    /// Why the pod is taken for a Windows pod, or for a contradiction.
+    fn reasons(&self, detection: &Detection, mut warning: impl FnMut(Piece<'_>)) {
+        if let Some(conflict) = detection.conflict {
+            warning(&|out| {
+                out.write_str("transom: ")?;
+                self.place(conflict.at, out)?;
+                let Some(against) = conflict.against else {
+                    return Ok(());
+                };
+                out.write_str(" against ")?;
+                self.place(against, out)
+            });
+        } else if let Some(evidence) = &detection.evidence.or(detection.hint) {
+            warning(&|out| {
+                out.write_str(match detection.evidence {
+                    Some(_) => "transom: for Windows by ",
+                    None => "transom: maybe for Windows by ",
+                })?;
+                self.evidence(evidence, out)
+            });
+        }
+    }
+
+    /// What the audit log keeps, under the webhook's name: only where there is evidence of
+    /// Windows.
+    pub(crate) fn annotations(&self, mut annotation: impl FnMut(&str, Piece<'_>)) {
+        let judgement = match self.verdict.outcome() {
+            Outcome::Exempt(_) => return,
+            Outcome::Unreadable(problem) => {
+                return annotation("unreadable", &|out| out.write_str(&problem.sentence));
+            }
+            Outcome::Judged(judgement) => judgement,
+        };
+        let detection = &judgement.detection;
+        if !detection.concerns_us() {
+            return;
+        }
+        let os = detection.os.map_or("unknown", crate::os::Os::name);
+        annotation("os", &|out| out.write_str(os));
+        annotation("mode", &|out| out.write_str(self.verdict.mode().name()));
+        if let Some(evidence) = &detection.evidence.or(detection.hint) {
+            annotation("evidence", &|out| {
+                out.write_str(evidence.source.name())?;
+                out.write_str(" ")?;
+                self.evidence(evidence, out)
+            });
+        }
+        let count = self.verdict.findings().len();
+        if count > 0 {
+            annotation("findings", &|out| {
+                for (i, (finding, path)) in self.findings().take(FULL).enumerate() {
+                    let separator = if i > 0 { "; " } else { "" };
+                    let (code, effect) = (finding.rule().code, finding.effect.name());
+                    for text in [separator, code, " ", effect, " ", path] {
+                        out.write_str(text)?;
+                    }
+                }
+                match count.saturating_sub(FULL) {
+                    0 => Ok(()),
+                    rest => write!(out, "; and {rest} more"),
+                }
+            });
+        }
     }
 }

@@ -13,8 +13,8 @@ use std::hash::{Hash, Hasher};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::field::{FieldPath, Step};
-use trie::{Edge, FieldId, Role, Shape, Trie};
+use crate::field::Step;
+use trie::{Edge, FieldId, Node, Role, Shape, Trie};
 
 /// More entries than this make an object unreadable: a body of 6 MB could make two million.
 /// A pod of 146 containers has about 1,500.
@@ -72,7 +72,7 @@ enum Flaw {
 
 /// The fields that were kept of one review.
 pub(crate) struct Tape<'a> {
-    trie: &'static Trie,
+    trie: &'a Trie,
     entries: Vec<Entry<'a>>,
     /// Strings with escapes, one after the other.
     unescaped: String,
@@ -86,7 +86,7 @@ impl<'a> Tape<'a> {
     /// # Errors
     /// Where the text is not JSON or ends early. A field of the wrong type is not an error here
     /// but a [`Tape::problem`].
-    pub(crate) fn parse(json: &'a str, trie: &'static Trie) -> Result<Self, serde_json::Error> {
+    pub(crate) fn parse(json: &'a str, trie: &'a Trie) -> Result<Self, serde_json::Error> {
         let mut tape = Self {
             trie,
             entries: Vec::with_capacity((json.len() / 48).clamp(64, 1024)),
@@ -119,7 +119,7 @@ impl<'a> Tape<'a> {
     }
 
     /// The checks of the rule table that look at this field.
-    pub(crate) fn checks(&self, at: At) -> &'static [u16] {
+    pub(crate) fn checks(&self, at: At) -> &'a [u16] {
         &self.trie.node(self.entry(at).field).checks
     }
 
@@ -184,33 +184,37 @@ impl<'a> Tape<'a> {
 
     /// The path from the root of the object (or of the review) to this place.
     pub(crate) fn path(&self, at: At) -> FieldPath<'_> {
-        let mut path = FieldPath::new();
-        self.climb(at, &mut path);
-        path.reverse();
-        path
+        self.path_below(at, &[])
     }
 
     /// The path to a field that is not there, below one that is.
-    pub(crate) fn path_below(&self, at: At, names: &'static [&'static str]) -> FieldPath<'_> {
-        let mut path = self.path(at);
-        for name in names {
-            path.push(Step::Name(name));
+    pub(crate) fn path_below(&self, at: At, missing: &'static [&'static str]) -> FieldPath<'_> {
+        FieldPath {
+            tape: self,
+            at,
+            missing,
         }
-        path
     }
 
-    fn climb<'t>(&'t self, mut at: At, path: &mut FieldPath<'t>) {
-        while at != NOWHERE {
-            let entry = self.entry(at);
-            match self.trie.node(entry.field).edge {
-                Edge::Root => return,
-                Edge::Name(name) => path.push(Step::Name(name)),
-                Edge::Item => path.push(Step::Index(entry.index)),
-                Edge::Member => path.push(Step::Name(self.text(at).unwrap_or_default())),
-                Edge::Value => {}
-            }
-            at = entry.up;
+    /// Goes from the root of the object down to this place. It recurses no deeper than the trie.
+    fn each_step<'t, E>(
+        &'t self,
+        at: At,
+        visit: &mut impl FnMut(Step<'t>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if at == NOWHERE {
+            return Ok(());
         }
+        let entry = self.entry(at);
+        let step = match self.trie.node(entry.field).edge {
+            Edge::Root => return Ok(()),
+            Edge::Name(name) => Step::Name(name),
+            Edge::Item => Step::Index(entry.index),
+            Edge::Member => Step::Name(self.text(at).unwrap_or_default()),
+            Edge::Value => return self.each_step(entry.up, visit),
+        };
+        self.each_step(entry.up, visit)?;
+        visit(step)
     }
 
     /// Whether this place lies in the envelope of the review rather than in an object.
@@ -233,16 +237,17 @@ impl<'a> Tape<'a> {
 
     /// A problem's path, and a sentence that names it.
     pub(crate) fn describe(&self, problem: &Problem) -> (String, String) {
-        let mut path = FieldPath::new();
-        match self.trie.node(problem.field).edge {
-            Edge::Name(name) => path.push(Step::Name(name)),
-            Edge::Item => path.push(Step::Index(problem.index)),
-            Edge::Root if problem.up != NOWHERE => path.push(Step::Name("object")),
-            Edge::Root | Edge::Member | Edge::Value => {}
-        }
-        self.climb(problem.up, &mut path);
-        path.reverse();
-        let path = path.to_string();
+        let mut path = String::new();
+        let mut push = |step: Step<'_>| step.write_dotted(path.is_empty(), &mut path);
+        let last = match self.trie.node(problem.field).edge {
+            Edge::Name(name) => Some(Step::Name(name)),
+            Edge::Item => Some(Step::Index(problem.index)),
+            Edge::Root if problem.up != NOWHERE => Some(Step::Name("object")),
+            Edge::Root | Edge::Member | Edge::Value => None,
+        };
+        // Writing to memory does not fail.
+        let _ = self.each_step(problem.up, &mut push);
+        let _ = last.map_or(Ok(()), push);
         let name = if path.is_empty() { "the body" } else { &path };
         let sentence = match problem.what {
             Flaw::WrongType { wanted, found } => {
@@ -373,9 +378,15 @@ impl<'a> Tape<'a> {
         Some(at)
     }
 
-    fn close(&mut self, at: At) {
+    /// Ends a list or map. One that nobody asks for by itself and that holds nothing that was
+    /// kept is not worth an entry.
+    fn close(&mut self, at: At, node: &Node) {
         let end = self.len();
-        self.entries[at as usize].end = end;
+        if end == at + 1 && node.role == Role::None && node.checks.is_empty() {
+            self.entries.pop();
+        } else {
+            self.entries[at as usize].end = end;
+        }
     }
 
     fn keep_text(&mut self, text: &str) -> Value<'a> {
@@ -394,16 +405,60 @@ impl<'a> Tape<'a> {
     }
 }
 
-/// A string in a message, in one line and at most 100 characters long.
+/// A string in a message, in one line and at most 100 bytes long.
 fn write_cut(text: &str, out: &mut dyn fmt::Write) -> fmt::Result {
     const SHOWN: usize = 100;
-    for (i, c) in text.chars().enumerate() {
-        if i == SHOWN {
-            return out.write_str("…");
+    let shown = match text.len() {
+        0..=SHOWN => text,
+        _ => &text[..text.floor_char_boundary(SHOWN)],
+    };
+    for (i, line) in shown.split(char::is_control).enumerate() {
+        if i > 0 {
+            out.write_char(' ')?;
         }
-        out.write_char(if c.is_control() { ' ' } else { c })?;
+        out.write_str(line)?;
+    }
+    if shown.len() < text.len() {
+        out.write_char('…')?;
     }
     Ok(())
+}
+
+/// The path from the root of an object to one of its fields, present or missing.
+#[derive(Clone, Copy)]
+pub struct FieldPath<'t> {
+    tape: &'t Tape<'t>,
+    at: At,
+    missing: &'static [&'static str],
+}
+
+impl<'t> FieldPath<'t> {
+    /// Goes along the path, from the root down.
+    ///
+    /// # Errors
+    /// The first one that `visit` returns.
+    pub fn each_step<E>(&self, mut visit: impl FnMut(Step<'t>) -> Result<(), E>) -> Result<(), E> {
+        self.tape.each_step(self.at, &mut visit)?;
+        let mut missing = self.missing.iter();
+        missing.try_for_each(|name| visit(Step::Name(name)))
+    }
+
+    /// Writes the path as a JSON Pointer.
+    pub(crate) fn write_pointer(&self, out: &mut impl fmt::Write) -> fmt::Result {
+        self.each_step(|step| step.write_pointer(out))
+    }
+
+    /// Writes the path as people read it.
+    pub(crate) fn write_dotted(&self, out: &mut (impl fmt::Write + ?Sized)) -> fmt::Result {
+        let mut first = true;
+        self.each_step(|step| step.write_dotted(std::mem::take(&mut first), out))
+    }
+}
+
+impl fmt::Display for FieldPath<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        self.write_dotted(f)
+    }
 }
 
 struct Position {
@@ -540,7 +595,7 @@ impl<'a> Visitor<'a> for Seed<'_, 'a> {
             len += 1;
         }
         self.tape.entries[at as usize].value = Value::List(len);
-        self.tape.close(at);
+        self.tape.close(at, node);
         Ok(())
     }
 
@@ -556,10 +611,7 @@ impl<'a> Visitor<'a> for Seed<'_, 'a> {
             return skip_map(map);
         };
         let mut seen = 0u64;
-        while let Some(key) = map.next_key_seed(KeySeed {
-            names: &node.names,
-            members: &node.members,
-        })? {
+        while let Some(key) = map.next_key_seed(KeySeed(node))? {
             match key {
                 Key::Other => {
                     map.next_value::<IgnoredAny>()?;
@@ -587,7 +639,7 @@ impl<'a> Visitor<'a> for Seed<'_, 'a> {
                 Key::Member(i, key) => self.tape.member(&mut map, node.members[i].1, at, key)?,
             }
         }
-        self.tape.close(at);
+        self.tape.close(at, node);
         Ok(())
     }
 }
@@ -621,10 +673,11 @@ impl<'a> Tape<'a> {
             index: 0,
             up: at,
         })?;
-        if self.len() == at + 1 {
+        let end = self.len();
+        if end == at + 1 {
             self.entries.pop();
         } else {
-            self.close(at);
+            self.entries[at as usize].end = end;
         }
         Ok(())
     }
@@ -670,27 +723,27 @@ enum Key<'a> {
     Other,
 }
 
-/// Finds a key among the names and prefixes of a node. A linear search beats hashing here: the
-/// lengths differ, and most keys are short.
-struct KeySeed {
-    names: &'static [(&'static str, FieldId)],
-    members: &'static [(&'static str, FieldId)],
-}
+/// Finds a key among the names and prefixes of a node.
+struct KeySeed<'a>(&'a Node);
 
-impl KeySeed {
-    fn find<'a>(&self, key: &str, owned: impl FnOnce() -> Cow<'a, str>) -> Key<'a> {
-        if let Some(i) = self.names.iter().position(|(name, _)| *name == key) {
+impl<'a> KeySeed<'a> {
+    fn find(&self, key: &str, owned: impl FnOnce() -> Cow<'a, str>) -> Key<'a> {
+        let node = self.0;
+        if let Some(i) = node.find(key) {
             return Key::Name(i);
         }
+        if node.members.is_empty() {
+            return Key::Other;
+        }
         let member = |(prefix, _): &(&str, FieldId)| key.starts_with(*prefix);
-        match self.members.iter().position(member) {
+        match node.members.iter().position(member) {
             Some(i) => Key::Member(i, owned()),
             None => Key::Other,
         }
     }
 }
 
-impl<'a> DeserializeSeed<'a> for KeySeed {
+impl<'a> DeserializeSeed<'a> for KeySeed<'a> {
     type Value = Key<'a>;
 
     fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Key<'a>, D::Error> {
@@ -698,7 +751,7 @@ impl<'a> DeserializeSeed<'a> for KeySeed {
     }
 }
 
-impl<'a> Visitor<'a> for KeySeed {
+impl<'a> Visitor<'a> for KeySeed<'a> {
     type Value = Key<'a>;
 
     fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {

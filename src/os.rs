@@ -8,7 +8,8 @@ pub(crate) mod build;
 pub(crate) mod image;
 
 use crate::facts::{Facts, NamespaceFacts};
-use crate::object::trie::{Anchor, Demand, Role, Shape};
+use crate::object::trie::Anchor::{Container, Metadata, Spec};
+use crate::object::trie::{Demand, Role};
 use crate::object::{At, Tape};
 use crate::workload::Pod;
 use image::{Certainty, ImagePatterns};
@@ -175,188 +176,109 @@ pub(crate) struct EvidencePolicy {
     pub(crate) windows_taints: Vec<(String, String)>,
 }
 
+macro_rules! required {
+    ($path:literal) => {
+        concat!(
+            "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+            ".nodeSelectorTerms[*].",
+            $path
+        )
+    };
+}
+
+macro_rules! preferred {
+    ($path:literal) => {
+        concat!(
+            "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[*].",
+            $path
+        )
+    };
+}
+
 /// The fields that evidence is found in, beyond those of the survey.
 pub(crate) const FIELDS: &[Demand] = &[
-    Demand::new(Anchor::Spec, "nodeName", Role::NodeName, Shape::Text),
-    Demand::new(
-        Anchor::Metadata,
-        "labels{kubernetes.io/os}",
-        Role::OsLabel,
-        Shape::Text,
-    ),
-    Demand::new(
-        Anchor::Metadata,
-        "annotations{transom.dev/os}",
-        Role::TransomOs,
-        Shape::Text,
-    ),
-    Demand::new(Anchor::Spec, "tolerations[*].key", Role::Key, Shape::Text),
-    Demand::new(
-        Anchor::Spec,
-        "tolerations[*].operator",
-        Role::Operator,
-        Shape::Text,
-    ),
-    Demand::new(
-        Anchor::Spec,
-        "tolerations[*].value",
-        Role::Value,
-        Shape::Text,
-    ),
-    Demand::new(
-        Anchor::Spec,
-        "tolerations[*].effect",
-        Role::Effect,
-        Shape::Text,
-    ),
-    Demand::new(
-        Anchor::Spec,
+    Demand::text(Spec, "nodeName", Role::NodeName),
+    Demand::text(Metadata, "labels{kubernetes.io/os}", Role::OsLabel),
+    Demand::text(Metadata, "annotations{transom.dev/os}", Role::TransomOs),
+    Demand::text(Spec, "tolerations[*].key", Role::Key),
+    Demand::text(Spec, "tolerations[*].operator", Role::Operator),
+    Demand::text(Spec, "tolerations[*].value", Role::Value),
+    Demand::text(Spec, "tolerations[*].effect", Role::Effect),
+    Demand::list(
+        Spec,
         "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms",
         Role::RequiredTerms,
-        Shape::List,
     ),
-    Demand::new(
-        Anchor::Spec,
-        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchExpressions",
-        Role::MatchExpressions,
-        Shape::List,
-    ),
-    Demand::new(
-        Anchor::Spec,
-        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchExpressions[*].key",
-        Role::Key,
-        Shape::Text,
-    ),
-    Demand::new(
-        Anchor::Spec,
-        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchExpressions[*].operator",
+    Demand::list(Spec, required!("matchExpressions"), Role::MatchExpressions),
+    Demand::text(Spec, required!("matchExpressions[*].key"), Role::Key),
+    Demand::text(
+        Spec,
+        required!("matchExpressions[*].operator"),
         Role::Operator,
-        Shape::Text,
     ),
-    Demand::new(
-        Anchor::Spec,
-        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchExpressions[*].values",
-        Role::Values,
-        Shape::List,
-    ),
-    Demand::new(
-        Anchor::Spec,
-        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchExpressions[*].values[*]",
-        Role::None,
-        Shape::Text,
-    ),
-    Demand::new(
-        Anchor::Spec,
-        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchFields",
-        Role::MatchFields,
-        Shape::List,
-    ),
-    Demand::new(
-        Anchor::Spec,
-        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchFields[*].key",
-        Role::Key,
-        Shape::Text,
-    ),
-    Demand::new(
-        Anchor::Spec,
-        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchFields[*].operator",
-        Role::Operator,
-        Shape::Text,
-    ),
-    Demand::new(
-        Anchor::Spec,
-        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchFields[*].values",
-        Role::Values,
-        Shape::List,
-    ),
-    Demand::new(
-        Anchor::Spec,
-        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[*].matchFields[*].values[*]",
-        Role::None,
-        Shape::Text,
-    ),
-    Demand::new(
-        Anchor::Spec,
+    Demand::list(Spec, required!("matchExpressions[*].values"), Role::Values),
+    Demand::text(Spec, required!("matchExpressions[*].values[*]"), Role::None),
+    Demand::list(Spec, required!("matchFields"), Role::MatchFields),
+    Demand::text(Spec, required!("matchFields[*].key"), Role::Key),
+    Demand::text(Spec, required!("matchFields[*].operator"), Role::Operator),
+    Demand::list(Spec, required!("matchFields[*].values"), Role::Values),
+    Demand::text(Spec, required!("matchFields[*].values[*]"), Role::None),
+    Demand::list(
+        Spec,
         "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution",
         Role::PreferredTerms,
-        Shape::List,
     ),
-    Demand::new(
-        Anchor::Spec,
-        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[*].preference",
-        Role::Preference,
-        Shape::Map,
-    ),
-    Demand::new(
-        Anchor::Spec,
-        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[*].preference.matchExpressions",
+    Demand::map(Spec, preferred!("preference"), Role::Preference),
+    Demand::list(
+        Spec,
+        preferred!("preference.matchExpressions"),
         Role::MatchExpressions,
-        Shape::List,
     ),
-    Demand::new(
-        Anchor::Spec,
-        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[*].preference.matchExpressions[*].key",
+    Demand::text(
+        Spec,
+        preferred!("preference.matchExpressions[*].key"),
         Role::Key,
-        Shape::Text,
     ),
-    Demand::new(
-        Anchor::Spec,
-        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[*].preference.matchExpressions[*].operator",
+    Demand::text(
+        Spec,
+        preferred!("preference.matchExpressions[*].operator"),
         Role::Operator,
-        Shape::Text,
     ),
-    Demand::new(
-        Anchor::Spec,
-        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[*].preference.matchExpressions[*].values",
+    Demand::list(
+        Spec,
+        preferred!("preference.matchExpressions[*].values"),
         Role::Values,
-        Shape::List,
     ),
-    Demand::new(
-        Anchor::Spec,
-        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[*].preference.matchExpressions[*].values[*]",
+    Demand::text(
+        Spec,
+        preferred!("preference.matchExpressions[*].values[*]"),
         Role::None,
-        Shape::Text,
     ),
-    Demand::new(
-        Anchor::Container,
+    Demand::present(
+        Container,
         "securityContext.windowsOptions.gmsaCredentialSpecName",
         Role::None,
-        Shape::Presence,
     ),
-    Demand::new(
-        Anchor::Container,
+    Demand::present(
+        Container,
         "securityContext.windowsOptions.gmsaCredentialSpec",
         Role::None,
-        Shape::Presence,
     ),
-    Demand::new(
-        Anchor::Spec,
+    Demand::present(
+        Spec,
         "securityContext.windowsOptions.gmsaCredentialSpecName",
         Role::None,
-        Shape::Presence,
     ),
-    Demand::new(
-        Anchor::Spec,
+    Demand::present(
+        Spec,
         "securityContext.windowsOptions.gmsaCredentialSpec",
         Role::None,
-        Shape::Presence,
     ),
-    Demand::new(
-        Anchor::Spec,
-        "volumes[*].hostPath.path",
-        Role::HostPath,
-        Shape::Text,
-    ),
-    Demand::new(Anchor::Container, "command[*]", Role::Text, Shape::Text).only(is_windows_text),
-    Demand::new(Anchor::Container, "args[*]", Role::Text, Shape::Text).only(is_windows_text),
-    Demand::new(Anchor::Container, "workingDir", Role::Text, Shape::Text).only(is_windows_text),
-    Demand::new(
-        Anchor::Container,
-        "volumeMounts[*].mountPath",
-        Role::Text,
-        Shape::Text,
-    )
-    .only(is_windows_text),
+    Demand::text(Spec, "volumes[*].hostPath.path", Role::HostPath),
+    Demand::text(Container, "command[*]", Role::Text).only(is_windows_text),
+    Demand::text(Container, "args[*]", Role::Text).only(is_windows_text),
+    Demand::text(Container, "workingDir", Role::Text).only(is_windows_text),
+    Demand::text(Container, "volumeMounts[*].mountPath", Role::Text).only(is_windows_text),
 ];
 
 /// Weighs all evidence in a pod.
@@ -377,8 +299,16 @@ pub(crate) fn detect(
         };
     }
 
-    let windows = acting_windows(pod, policy, facts);
-    let linux = acting_linux(pod, policy, facts);
+    // Beside a decisive signal only what contradicts it matters.
+    let said = decisive.first.map(|evidence| evidence.os);
+    let windows = match said {
+        Some(Os::Windows) => None,
+        _ => acting_windows(pod, policy, facts),
+    };
+    let linux = match said {
+        Some(Os::Linux) => None,
+        _ => acting_linux(pod, policy, facts),
+    };
     let conflict = conflict(decisive.first, windows, linux);
     let evidence = match (decisive.first, windows, linux) {
         (Some(decisive), ..) => Some(decisive),
@@ -607,6 +537,7 @@ fn images<'p>(pod: &'p Pod<'_, '_>) -> impl Iterator<Item = At> + 'p {
         .filter_map(|container| container.image)
 }
 
+/// The first image whose name is in this class.
 fn named_image(
     pod: &Pod<'_, '_>,
     policy: &EvidencePolicy,
@@ -614,7 +545,10 @@ fn named_image(
 ) -> Option<Evidence> {
     let at = images(pod).find(|at| {
         let image = pod.tape.text(*at).unwrap_or_default();
-        policy.images.certainty(image) == Some(certainty)
+        match certainty {
+            Certainty::Certain => policy.images.is_certain(image),
+            Certainty::Hint => policy.images.is_hint(image),
+        }
     })?;
     let source = match certainty {
         Certainty::Certain => Source::CertainImage,
@@ -707,26 +641,22 @@ pub(crate) const WINDOWS_TAINTS: &[(&str, &str)] = &[
 /// powershell.exe, cmd.exe.
 pub(crate) fn is_windows_text(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let drive = || {
-        bytes.windows(3).enumerate().any(|(i, w)| {
-            w[1..] == *b":\\"
-                && w[0].is_ascii_alphabetic()
-                && (i == 0 || !bytes[i - 1].is_ascii_alphanumeric())
-        })
+    let starts_word = |i: usize| i == 0 || !bytes[i - 1].is_ascii_alphanumeric();
+    let is_drive = |colon: usize| {
+        colon > 0 && bytes[colon - 1].is_ascii_alphabetic() && starts_word(colon - 1)
     };
-    let program = || {
-        bytes.windows(4).enumerate().any(|(i, w)| {
-            let ends = |name: &[u8]| {
-                i >= name.len() && {
-                    let start = i - name.len();
-                    bytes[start..i].eq_ignore_ascii_case(name)
-                        && (start == 0 || !bytes[start - 1].is_ascii_alphanumeric())
-                }
-            };
-            w.eq_ignore_ascii_case(b".exe") && (ends(b"powershell") || ends(b"cmd"))
-        })
+    let is_program = |dot: usize| {
+        let extension = bytes.get(dot + 1..dot + 4);
+        extension.is_some_and(|e| e.eq_ignore_ascii_case(b"exe"))
+            && ["powershell", "cmd"].iter().any(|name| {
+                dot.checked_sub(name.len()).is_some_and(|start| {
+                    bytes[start..dot].eq_ignore_ascii_case(name.as_bytes()) && starts_word(start)
+                })
+            })
     };
-    (text.contains('\\') && (text.contains("\\\\.\\pipe\\") || drive())) || program()
+    text.contains('\\')
+        && (text.contains("\\\\.\\pipe\\") || text.match_indices(":\\").any(|(i, _)| is_drive(i)))
+        || text.match_indices('.').any(|(i, _)| is_program(i))
 }
 
 /// Whether a host path is one that only Linux has: counter-evidence against hints.

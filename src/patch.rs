@@ -7,7 +7,7 @@
 
 use std::fmt::{self, Write};
 
-use crate::field::write_pointer_token;
+use crate::field::write_token;
 use crate::object::At;
 use crate::placement::PlacementPolicy;
 use crate::workload::Pod;
@@ -41,8 +41,9 @@ impl Patch {
         policy: &PlacementPolicy,
         out: &mut impl Write,
     ) -> fmt::Result {
-        let spec = pod.tape.path(pod.spec.unwrap_or(pod.at));
-        let spec = spec.pointer();
+        let mut spec = String::with_capacity(40);
+        let path = pod.tape.path(pod.spec.unwrap_or(pod.at));
+        path.write_pointer(&mut spec)?;
         let mut has_tolerations = pod.tolerations.is_some();
         out.write_char('[')?;
         for (i, operation) in self.operations.iter().enumerate() {
@@ -56,7 +57,7 @@ impl Patch {
                 )?,
                 Operation::AddSelector if pod.node_selector.is_some() => {
                     write!(out, r#"{{"op":"add","path":"{spec}/nodeSelector/"#)?;
-                    write_pointer_token(out, &policy.os_label_key)?;
+                    write_token(&policy.os_label_key, out)?;
                     out.write_str(r#"","value":"windows"}"#)?;
                 }
                 Operation::AddSelector => write!(
@@ -87,8 +88,9 @@ impl Patch {
                     write!(out, "}}{close}}}")?;
                 }
                 Operation::Remove(at) => {
-                    let path = pod.tape.path(*at);
-                    write!(out, r#"{{"op":"remove","path":"{}"}}"#, path.pointer())?;
+                    out.write_str(r#"{"op":"remove","path":""#)?;
+                    pod.tape.path(*at).write_pointer(out)?;
+                    out.write_str(r#""}"#)?;
                 }
             }
         }

@@ -4,17 +4,16 @@
 
 mod json;
 
-use std::sync::LazyLock;
-
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
 use crate::admit::Verdict;
-use crate::message;
-use crate::object::trie::{Anchor, Demand, Role, Shape, Trie};
+use crate::config::Policy;
+use crate::message::Message;
+use crate::object::trie::Anchor::Review;
+use crate::object::trie::{Demand, Role, Trie};
 use crate::object::{At, Tape};
-use crate::{os, rules, workload};
+use crate::rules::{self, RuleId};
+use crate::{os, workload};
 use json::Json;
 
 /// The only version of AdmissionReview that is spoken.
@@ -22,68 +21,30 @@ pub const API_VERSION: &str = "admission.k8s.io/v1";
 
 /// The fields of the envelope.
 const FIELDS: &[Demand] = &[
-    Demand::new(Anchor::Review, "apiVersion", Role::ApiVersion, Shape::Text),
-    Demand::new(Anchor::Review, "kind", Role::Kind, Shape::Text),
-    Demand::new(Anchor::Review, "request", Role::Request, Shape::Map),
-    Demand::new(Anchor::Review, "request.uid", Role::Uid, Shape::Text),
-    Demand::new(
-        Anchor::Review,
-        "request.kind.group",
-        Role::Group,
-        Shape::Text,
-    ),
-    Demand::new(Anchor::Review, "request.kind.kind", Role::Kind, Shape::Text),
-    Demand::new(
-        Anchor::Review,
-        "request.subResource",
-        Role::SubResource,
-        Shape::Text,
-    ),
-    Demand::new(Anchor::Review, "request.name", Role::Name, Shape::Text),
-    Demand::new(
-        Anchor::Review,
-        "request.namespace",
-        Role::Namespace,
-        Shape::Text,
-    ),
-    Demand::new(
-        Anchor::Review,
-        "request.operation",
-        Role::Operation,
-        Shape::Text,
-    ),
-    Demand::new(
-        Anchor::Review,
-        "request.userInfo.username",
-        Role::Username,
-        Shape::Text,
-    ),
-    Demand::new(
-        Anchor::Review,
-        "request.userInfo.groups",
-        Role::Groups,
-        Shape::List,
-    ),
-    Demand::new(
-        Anchor::Review,
-        "request.userInfo.groups[*]",
-        Role::None,
-        Shape::Text,
-    ),
-    Demand::new(Anchor::Review, "request.dryRun", Role::DryRun, Shape::Bool),
+    Demand::text(Review, "apiVersion", Role::ApiVersion),
+    Demand::text(Review, "kind", Role::Kind),
+    Demand::map(Review, "request", Role::Request),
+    Demand::text(Review, "request.uid", Role::Uid),
+    Demand::map(Review, "request.kind", Role::GroupKind),
+    Demand::text(Review, "request.kind.group", Role::Group),
+    Demand::text(Review, "request.kind.kind", Role::Kind),
+    Demand::text(Review, "request.subResource", Role::SubResource),
+    Demand::text(Review, "request.name", Role::Name),
+    Demand::text(Review, "request.namespace", Role::Namespace),
+    Demand::text(Review, "request.operation", Role::Operation),
+    Demand::map(Review, "request.userInfo", Role::UserInfo),
+    Demand::text(Review, "request.userInfo.username", Role::Username),
+    Demand::list(Review, "request.userInfo.groups", Role::Groups),
+    Demand::text(Review, "request.userInfo.groups[*]", Role::None),
+    Demand::bool(Review, "request.dryRun", Role::DryRun),
 ];
 
-/// Everything that any room asks for.
-static TRIE: LazyLock<Trie> = LazyLock::new(|| {
+/// Everything that any room asks for under a policy: what its rules do not look at is not read.
+pub(crate) fn trie(is_silent: impl Fn(RuleId) -> bool) -> Trie {
     let fields = [FIELDS, workload::FIELDS, os::FIELDS];
-    Trie::compile(
-        fields
-            .into_iter()
-            .flatten()
-            .copied()
-            .chain(rules::demands()),
-    )
-});
+    let fields = fields.into_iter().flatten().copied();
+    Trie::compile(fields.chain(rules::demands(is_silent)))
+}
 
 /// Why a body is not an AdmissionReview that can be answered. Each is one sentence for the
 /// caller, who gets it with status 400.
@@ -138,18 +99,63 @@ impl Operation {
 pub struct Request<'a> {
     body: &'a str,
     tape: Tape<'a>,
-    at: At,
-    uid: At,
+    envelope: Envelope,
 }
 
-/// Reads an AdmissionReview, once and without copying it.
+/// The places of what stands around the object.
+#[derive(Default)]
+struct Envelope {
+    uid: At,
+    group: Option<At>,
+    kind: Option<At>,
+    sub_resource: Option<At>,
+    name: Option<At>,
+    namespace: Option<At>,
+    operation: Option<At>,
+    username: Option<At>,
+    groups: Option<At>,
+    dry_run: Option<At>,
+    object: Option<At>,
+    old_object: Option<At>,
+}
+
+impl Envelope {
+    fn find(tape: &Tape<'_>, request: At) -> Option<Self> {
+        let mut found = Self::default();
+        for at in tape.children(request) {
+            match tape.role(at) {
+                Role::Uid => found.uid = at,
+                Role::GroupKind => {
+                    found.group = tape.child(at, Role::Group);
+                    found.kind = tape.child(at, Role::Kind);
+                }
+                Role::SubResource => found.sub_resource = Some(at),
+                Role::Name => found.name = Some(at),
+                Role::Namespace => found.namespace = Some(at),
+                Role::Operation => found.operation = Some(at),
+                Role::UserInfo => {
+                    found.username = tape.child(at, Role::Username);
+                    found.groups = tape.child(at, Role::Groups);
+                }
+                Role::DryRun => found.dry_run = Some(at),
+                Role::Object => found.object = Some(at),
+                Role::OldObject => found.old_object = Some(at),
+                _ => {}
+            }
+        }
+        let uid = tape.text(found.uid).filter(|uid| !uid.is_empty());
+        uid.is_some().then_some(found)
+    }
+}
+
+/// Reads an AdmissionReview, once and without copying it: what this policy has a use for.
 ///
 /// # Errors
 /// Where nothing can be answered: see [`Malformed`]. A flaw in the object itself is no error
 /// here; the verdict tells of it, with the request's uid.
-pub fn decode(body: &[u8]) -> Result<Request<'_>, Malformed> {
+pub fn decode<'a>(body: &'a [u8], policy: &'a Policy) -> Result<Request<'a>, Malformed> {
     let body = std::str::from_utf8(body).map_err(|e| Malformed::NotUtf8(e.valid_up_to()))?;
-    let tape = Tape::parse(body, &TRIE).map_err(Malformed::NotJson)?;
+    let tape = Tape::parse(body, &policy.fields).map_err(Malformed::NotJson)?;
     if let Some(problem) = tape.envelope_problem() {
         return Err(Malformed::Envelope(problem));
     }
@@ -164,15 +170,11 @@ pub fn decode(body: &[u8]) -> Result<Request<'_>, Malformed> {
         return Err(Malformed::Version(text(Role::ApiVersion).to_owned()));
     }
     let at = tape.child(0, Role::Request).ok_or(Malformed::NoRequest)?;
-    let uid = tape
-        .child(at, Role::Uid)
-        .filter(|uid| tape.text(*uid).is_some_and(|uid| !uid.is_empty()))
-        .ok_or(Malformed::NoUid)?;
+    let envelope = Envelope::find(&tape, at).ok_or(Malformed::NoUid)?;
     Ok(Request {
         body,
         tape,
-        at,
-        uid,
+        envelope,
     })
 }
 
@@ -181,23 +183,18 @@ impl<'a> Request<'a> {
         &self.tape
     }
 
-    fn text(&self, role: Role) -> Option<&str> {
-        self.tape.child_text(self.at, role)
-    }
-
-    fn text_in(&self, name: &str, role: Role) -> Option<&str> {
-        let map = self.tape.named(self.at, name)?;
-        self.tape.child_text(map, role)
+    fn text(&self, at: Option<At>) -> Option<&str> {
+        at.and_then(|at| self.tape.text(at))
     }
 
     /// What the answer has to repeat.
     pub fn uid(&self) -> &str {
-        self.tape.text(self.uid).unwrap_or_default()
+        self.tape.text(self.envelope.uid).unwrap_or_default()
     }
 
     /// What is done to the object.
     pub fn operation(&self) -> Operation {
-        match self.text(Role::Operation) {
+        match self.text(self.envelope.operation) {
             Some("CREATE") => Operation::Create,
             Some("UPDATE") => Operation::Update,
             _ => Operation::Other,
@@ -206,62 +203,58 @@ impl<'a> Request<'a> {
 
     /// The kind of the object, if it is one that is or makes pods.
     pub fn kind(&self) -> Option<workload::Kind> {
-        let group = self.text_in("kind", Role::Group).unwrap_or_default();
-        workload::Kind::find(group, self.text_in("kind", Role::Kind)?)
+        let group = self.text(self.envelope.group).unwrap_or_default();
+        workload::Kind::find(group, self.kind_name()?)
     }
 
     /// `kind` as the request has it.
     pub fn kind_name(&self) -> Option<&str> {
-        self.text_in("kind", Role::Kind)
+        self.text(self.envelope.kind)
     }
 
     /// Such as `ephemeralcontainers`; `None` for the object itself.
     pub fn sub_resource(&self) -> Option<&str> {
-        self.text(Role::SubResource).filter(|name| !name.is_empty())
+        let name = self.text(self.envelope.sub_resource);
+        name.filter(|name| !name.is_empty())
     }
 
     /// The object's namespace.
     pub fn namespace(&self) -> Option<&str> {
-        self.text(Role::Namespace)
+        self.text(self.envelope.namespace)
     }
 
     /// The object's name, or the start of it where the API server is still to choose it.
     pub fn name(&self) -> Option<&str> {
-        let metadata = || self.tape.child(self.object_at()?, Role::Metadata);
-        self.text(Role::Name)
-            .or_else(|| self.tape.child_text(metadata()?, Role::Name))
-            .or_else(|| self.tape.child_text(metadata()?, Role::GenerateName))
+        self.text(self.envelope.name)
+            .or_else(|| self.text(self.metadata(Role::Name)))
+            .or_else(|| self.text(self.metadata(Role::GenerateName)))
     }
 
     /// Who asks.
     pub fn username(&self) -> Option<&str> {
-        self.text_in("userInfo", Role::Username)
+        self.text(self.envelope.username)
     }
 
     /// The groups of who asks.
     pub(crate) fn groups(&self) -> impl Iterator<Item = &str> {
-        let groups = self
-            .tape
-            .named(self.at, "userInfo")
-            .and_then(|user| self.tape.child(user, Role::Groups));
+        let groups = self.envelope.groups.into_iter();
         groups
-            .into_iter()
             .flat_map(|groups| self.tape.children(groups))
             .filter_map(|group| self.tape.text(group))
     }
 
     /// Nothing will be persisted.
     pub fn is_dry_run(&self) -> bool {
-        let dry_run = self.tape.child(self.at, Role::DryRun);
+        let dry_run = self.envelope.dry_run;
         dry_run.and_then(|at| self.tape.bool(at)) == Some(true)
     }
 
     pub(crate) fn object_at(&self) -> Option<At> {
-        self.tape.child(self.at, Role::Object)
+        self.envelope.object
     }
 
     pub(crate) fn old_object_at(&self) -> Option<At> {
-        self.tape.child(self.at, Role::OldObject)
+        self.envelope.old_object
     }
 
     /// Only the pod's ephemeral containers are being changed.
@@ -310,21 +303,23 @@ impl<'a> Request<'a> {
 
 /// Writes the answer to a request.
 pub fn encode(verdict: &Verdict<'_, '_>) -> Vec<u8> {
-    let mut out = Json::with_capacity(640);
+    let message = Message::new(verdict);
+    let allowed = verdict.allowed();
+    let mut out = Json::with_capacity(if allowed { 1024 } else { 4096 });
     out.raw(r#"{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"#);
     out.text(|out| out.write_str(verdict.request().uid()));
     out.raw(r#","allowed":"#);
-    out.raw(if verdict.allowed() { "true" } else { "false" });
-    if !verdict.allowed() {
+    out.raw(if allowed { "true" } else { "false" });
+    if !allowed {
         out.raw(r#","status":{"status":"Failure","code":403,"reason":"Forbidden","message":"#);
-        out.text(|out| message::denial(verdict, out));
+        out.text(|out| message.denial(out));
         out.raw(r#","details":{"causes":["#);
         let mut separator = "";
-        message::causes(verdict, |path, cause| {
+        message.causes(|path, cause| {
             out.raw(separator);
             separator = ",";
             out.raw(r#"{"reason":"FieldValueForbidden","field":"#);
-            out.text(|out| path(out));
+            out.text(|out| out.write_str(path));
             out.raw(r#","message":"#);
             out.text(|out| cause(out));
             out.raw("}");
@@ -333,12 +328,11 @@ pub fn encode(verdict: &Verdict<'_, '_>) -> Vec<u8> {
     }
     if let Some(patch) = verdict.patch() {
         out.raw(r#","patchType":"JSONPatch","patch":""#);
-        let mut encoded = STANDARD.encode(patch);
-        encoded.push('"');
-        out.raw(&encoded);
+        out.base64(patch.as_bytes());
+        out.raw("\"");
     }
     let mut separator = r#","warnings":["#;
-    message::warnings(verdict, |warning| {
+    message.warnings(|warning| {
         out.raw(separator);
         separator = ",";
         out.text(|out| warning(out));
@@ -347,7 +341,7 @@ pub fn encode(verdict: &Verdict<'_, '_>) -> Vec<u8> {
         out.raw("]");
     }
     let mut separator = r#","auditAnnotations":{"#;
-    message::annotations(verdict, |key, value| {
+    message.annotations(|key, value| {
         out.raw(separator);
         separator = ",";
         out.text(|out| out.write_str(key));

@@ -86,7 +86,7 @@ pub struct Rule {
     pub tiers: &'static [Tier],
     pub(crate) checks: &'static [Check],
     /// Finds what no single field shows, such as one that is absent.
-    pub(crate) by_pod: Option<fn(&Pod<'_, '_>, &mut dyn FnMut(Found))>,
+    pub(crate) by_pod: Option<ByPod>,
 }
 
 impl Rule {
@@ -176,13 +176,9 @@ impl Check {
             ..Demand::new(self.anchor, self.field, Role::None, shape)
         };
         let below = self.cases.iter().filter_map(|case| match case.test {
-            // Leaked once, when the trie is compiled.
-            Test::Child(name, test) => Some(Demand::new(
-                self.anchor,
-                format!("{}.{name}", self.field).leak(),
-                Role::None,
-                test.shape(),
-            )),
+            Test::Child(path, test) => {
+                Some(Demand::new(self.anchor, path, Role::None, test.shape()))
+            }
             _ => None,
         });
         std::iter::once(own).chain(below)
@@ -262,8 +258,8 @@ enum Test {
     /// A list of more than one.
     Several,
     NumberOtherThan(i64),
-    /// A field of the object holds.
-    Child(&'static str, &'static Test),
+    /// The field at this path, directly below, passes.
+    Child(&'static str, &'static Self),
     By(Shape, fn(&Context<'_, '_, '_>, At) -> bool),
 }
 
@@ -305,9 +301,11 @@ impl Test {
                 Value::Uint(_) | Value::Float(_) => true,
                 _ => false,
             },
-            Self::Child(name, test) => tape
-                .named(at, name)
-                .is_some_and(|child| test.holds(context, child)),
+            Self::Child(path, test) => {
+                let name = path.rsplit_once('.').map_or(*path, |(_, name)| name);
+                tape.named(at, name)
+                    .is_some_and(|child| test.holds(context, child))
+            }
             Self::By(_, test) => test(context, at),
         }
     }
@@ -319,6 +317,9 @@ pub(crate) struct Context<'p, 't, 'a> {
     /// HostProcess containers are allowed in this namespace.
     pub(crate) host_process_allowed: bool,
 }
+
+/// Looks at a pod as a whole and reports what it finds.
+pub(crate) type ByPod = fn(&Pod<'_, '_>, &mut dyn FnMut(Found));
 
 /// What a rule found in the pod as a whole.
 pub(crate) struct Found {
@@ -368,6 +369,7 @@ pub(crate) type RuleId = u16;
 struct Table {
     rules: Vec<&'static Rule>,
     checks: Vec<(RuleId, &'static Check)>,
+    by_pod: Vec<(RuleId, ByPod)>,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -386,7 +388,15 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         // Fewer rules than 65,536.
         .flat_map(|(id, rule)| rule.checks.iter().map(move |check| (id as RuleId, check)))
         .collect();
-    Table { rules, checks }
+    let by_pod = rules.iter().zip(0..);
+    let by_pod = by_pod
+        .filter_map(|(rule, id)| Some((id, rule.by_pod?)))
+        .collect();
+    Table {
+        rules,
+        checks,
+        by_pod,
+    }
 });
 
 /// The whole table, sorted by code.
@@ -406,7 +416,10 @@ pub(crate) static OS_CONFLICT: LazyLock<RuleId> =
 pub(crate) static UNPLACED: LazyLock<RuleId> = LazyLock::new(|| id("WIN604").unwrap_or_default());
 
 /// The fields that the table asks for.
-pub(crate) fn demands() -> impl Iterator<Item = Demand> {
+///
+/// Silent rules cost nothing, unless the API server refuses the field beside os=windows: that
+/// has to be known before os is patched in.
+pub(crate) fn demands(is_silent: impl Fn(RuleId) -> bool) -> impl Iterator<Item = Demand> {
     const SURVEYED: &[Demand] = &[
         Demand::new(
             Anchor::Container,
@@ -429,13 +442,18 @@ pub(crate) fn demands() -> impl Iterator<Item = Demand> {
     ];
     let checks = TABLE.checks.iter().zip(0..);
     checks
+        .filter(move |((rule, check), _)| check.refused || !is_silent(*rule))
         .flat_map(|((_, check), id)| check.demands(id))
         .chain(SURVEYED.iter().copied())
 }
 
 /// Everything that the table has to say of a pod, in the order of the document, whatever the
 /// actions are.
-pub(crate) fn evaluate(context: &Context<'_, '_, '_>, hits: &mut Vec<Hit>) {
+pub(crate) fn evaluate(
+    context: &Context<'_, '_, '_>,
+    is_silent: impl Fn(RuleId) -> bool,
+    hits: &mut Vec<Hit>,
+) {
     let pod = context.pod;
     let tape: &Tape<'_> = pod.tape;
     let host_process = pod.has_host_process();
@@ -462,12 +480,12 @@ pub(crate) fn evaluate(context: &Context<'_, '_, '_>, hits: &mut Vec<Hit>) {
             }
         }
     }
-    for (rule, id) in TABLE.rules.iter().zip(0..) {
-        if let Some(by_pod) = rule.by_pod {
+    for (id, by_pod) in &TABLE.by_pod {
+        if !is_silent(*id) {
             by_pod(pod, &mut |found| {
                 hits.push(Hit {
                     missing: found.missing,
-                    ..Hit::new(id, found.tier, found.at)
+                    ..Hit::new(*id, found.tier, found.at)
                 });
             });
         }

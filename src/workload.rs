@@ -3,7 +3,8 @@
 //!
 //! Not here: what any of it means (`os`, `rules`, `placement`).
 
-use crate::object::trie::{Anchor, Demand, Role, Shape};
+use crate::object::trie::Anchor::{self, Metadata, Spec};
+use crate::object::trie::{Demand, Role};
 use crate::object::{At, Tape};
 
 /// A kind that is or makes pods.
@@ -105,112 +106,60 @@ impl Kind {
 
 /// The fields that the survey finds.
 pub(crate) const FIELDS: &[Demand] = &[
-    Demand::new(Anchor::Metadata, "name", Role::Name, Shape::Text),
-    Demand::new(
-        Anchor::Metadata,
-        "generateName",
-        Role::GenerateName,
-        Shape::Text,
-    ),
-    Demand::new(
-        Anchor::Metadata,
-        "deletionTimestamp",
-        Role::DeletionTimestamp,
-        Shape::Presence,
-    ),
-    Demand::new(
-        Anchor::Metadata,
-        "ownerReferences",
-        Role::OwnerReferences,
-        Shape::List,
-    ),
-    Demand::new(
-        Anchor::Metadata,
-        "ownerReferences[*].apiVersion",
-        Role::ApiVersion,
-        Shape::Text,
-    ),
-    Demand::new(
-        Anchor::Metadata,
-        "ownerReferences[*].kind",
-        Role::Kind,
-        Shape::Text,
-    ),
-    Demand::new(
-        Anchor::Metadata,
-        "ownerReferences[*].controller",
-        Role::Controller,
-        Shape::Bool,
-    ),
-    Demand::new(
-        Anchor::Metadata,
+    Demand::text(Metadata, "name", Role::Name),
+    Demand::text(Metadata, "generateName", Role::GenerateName),
+    Demand::present(Metadata, "deletionTimestamp", Role::DeletionTimestamp),
+    Demand::list(Metadata, "ownerReferences", Role::OwnerReferences),
+    Demand::text(Metadata, "ownerReferences[*].apiVersion", Role::ApiVersion),
+    Demand::text(Metadata, "ownerReferences[*].kind", Role::Kind),
+    Demand::bool(Metadata, "ownerReferences[*].controller", Role::Controller),
+    Demand::present(
+        Metadata,
         "annotations{kubernetes.io/config.mirror}",
         Role::Mirror,
-        Shape::Presence,
     ),
-    Demand::new(Anchor::Container, "name", Role::Name, Shape::Text),
-    Demand::new(Anchor::Container, "image", Role::Image, Shape::Text),
-    Demand::new(
+    Demand::text(Anchor::Container, "name", Role::Name),
+    Demand::text(Anchor::Container, "image", Role::Image),
+    Demand::map(
         Anchor::Container,
         "securityContext.windowsOptions",
         Role::WindowsOptions,
-        Shape::Map,
     ),
-    Demand::new(
+    Demand::bool(
         Anchor::Container,
         "securityContext.windowsOptions.hostProcess",
         Role::HostProcess,
-        Shape::Bool,
     ),
-    Demand::new(
+    Demand::text(
         Anchor::Container,
         "securityContext.windowsOptions.runAsUserName",
         Role::RunAsUserName,
-        Shape::Text,
     ),
-    Demand::new(
+    Demand::bool(
         Anchor::Container,
         "securityContext.runAsNonRoot",
         Role::RunAsNonRoot,
-        Shape::Bool,
     ),
-    Demand::new(
-        Anchor::Spec,
-        "securityContext.windowsOptions",
-        Role::WindowsOptions,
-        Shape::Map,
-    ),
-    Demand::new(
-        Anchor::Spec,
+    Demand::map(Spec, "securityContext.windowsOptions", Role::WindowsOptions),
+    Demand::bool(
+        Spec,
         "securityContext.windowsOptions.hostProcess",
         Role::HostProcess,
-        Shape::Bool,
     ),
-    Demand::new(
-        Anchor::Spec,
+    Demand::text(
+        Spec,
         "securityContext.windowsOptions.runAsUserName",
         Role::RunAsUserName,
-        Shape::Text,
     ),
-    Demand::new(
-        Anchor::Spec,
-        "securityContext.runAsNonRoot",
-        Role::RunAsNonRoot,
-        Shape::Bool,
-    ),
-    Demand::new(Anchor::Spec, "hostNetwork", Role::HostNetwork, Shape::Bool),
-    Demand::new(Anchor::Spec, "volumes[*]", Role::Volume, Shape::Map),
-    Demand::new(Anchor::Spec, "volumes[*].name", Role::Name, Shape::Text),
-    Demand::new(Anchor::Spec, "os.name", Role::OsName, Shape::Text),
-    Demand::new(Anchor::Spec, "nodeSelector", Role::NodeSelector, Shape::Map),
-    Demand::new(Anchor::Spec, "nodeSelector{*}", Role::None, Shape::Text),
-    Demand::new(Anchor::Spec, "tolerations", Role::Tolerations, Shape::List),
-    Demand::new(
-        Anchor::Spec,
-        "runtimeClassName",
-        Role::RuntimeClass,
-        Shape::Text,
-    ),
+    Demand::bool(Spec, "securityContext.runAsNonRoot", Role::RunAsNonRoot),
+    Demand::bool(Spec, "hostNetwork", Role::HostNetwork),
+    Demand::map(Spec, "volumes[*]", Role::Volume),
+    Demand::text(Spec, "volumes[*].name", Role::Name),
+    Demand::text(Spec, "os.name", Role::OsName),
+    Demand::map(Spec, "nodeSelector", Role::NodeSelector),
+    Demand::text(Spec, "nodeSelector{*}", Role::None),
+    Demand::list(Spec, "tolerations", Role::Tolerations),
+    Demand::text(Spec, "runtimeClassName", Role::RuntimeClass),
 ];
 
 /// One container of a pod, of whichever list.

@@ -15,11 +15,13 @@ pub(crate) enum Role {
     Kind,
     Request,
     Uid,
+    GroupKind,
     Group,
     SubResource,
     Name,
     Namespace,
     Operation,
+    UserInfo,
     Username,
     Groups,
     DryRun,
@@ -137,6 +139,26 @@ impl Demand {
         }
     }
 
+    pub(crate) const fn text(anchor: Anchor, path: &'static str, role: Role) -> Self {
+        Self::new(anchor, path, role, Shape::Text)
+    }
+
+    pub(crate) const fn bool(anchor: Anchor, path: &'static str, role: Role) -> Self {
+        Self::new(anchor, path, role, Shape::Bool)
+    }
+
+    pub(crate) const fn list(anchor: Anchor, path: &'static str, role: Role) -> Self {
+        Self::new(anchor, path, role, Shape::List)
+    }
+
+    pub(crate) const fn map(anchor: Anchor, path: &'static str, role: Role) -> Self {
+        Self::new(anchor, path, role, Shape::Map)
+    }
+
+    pub(crate) const fn present(anchor: Anchor, path: &'static str, role: Role) -> Self {
+        Self::new(anchor, path, role, Shape::Presence)
+    }
+
     pub(crate) const fn only(mut self, filter: fn(&str) -> bool) -> Self {
         self.filter = Some(filter);
         self
@@ -161,6 +183,8 @@ pub(crate) enum Edge {
 pub(crate) struct Node {
     pub(crate) edge: Edge,
     pub(crate) names: Vec<(&'static str, FieldId)>,
+    /// Of the names, in their order: most keys are told apart without a look at the name.
+    fingerprints: Vec<u32>,
     pub(crate) members: Vec<(&'static str, FieldId)>,
     /// The first element of a list where it is asked for on its own.
     pub(crate) first: Option<FieldId>,
@@ -179,6 +203,7 @@ impl Node {
         Self {
             edge,
             names: Vec::new(),
+            fingerprints: Vec::new(),
             members: Vec::new(),
             first: None,
             item: None,
@@ -189,11 +214,30 @@ impl Node {
             leaf: true,
         }
     }
+
+    /// Which of the names this is. A linear search beats hashing: there are few names, and they
+    /// differ early.
+    pub(crate) fn find(&self, key: &str) -> Option<usize> {
+        let wanted = fingerprint(key);
+        self.fingerprints
+            .iter()
+            .zip(&self.names)
+            .position(|(print, (name, _))| *print == wanted && *name == key)
+    }
+}
+
+/// Length, first, middle and last byte.
+fn fingerprint(name: &str) -> u32 {
+    let bytes = name.as_bytes();
+    let at = |i: usize| bytes.get(i).copied().unwrap_or_default();
+    let len = bytes.len();
+    // The length in eight bits: names are shorter, and of a longer key any bits will do.
+    u32::from_le_bytes([len as u8, at(0), at(len / 2), at(len.wrapping_sub(1))])
 }
 
 /// All fields that are read from a review. One pod subtrie serves object, oldObject and every
 /// template; one container node serves the three container lists.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Trie {
     pub(crate) nodes: Vec<Node>,
     pub(crate) review: FieldId,
@@ -439,7 +483,12 @@ impl Builder {
             node.names.push(("template", template));
             self.node(request).names.push((name, object));
         }
-        for node in &self.nodes {
+        for node in &mut self.nodes {
+            node.fingerprints = node
+                .names
+                .iter()
+                .map(|(name, _)| fingerprint(name))
+                .collect();
             assert!(
                 node.names.len() <= MAX_NAMES,
                 "{:?}: more than {MAX_NAMES} names",

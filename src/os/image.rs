@@ -24,27 +24,28 @@ pub(crate) struct ImagePatterns {
 }
 
 impl ImagePatterns {
-    pub(crate) fn certainty(&self, image: &str) -> Option<Certainty> {
+    /// No Linux node can run it.
+    pub(crate) fn is_certain(&self, image: &str) -> bool {
         let (repository, tag) = split(image);
         let below = |root: &String| {
             repository
                 .strip_prefix(root.as_str())
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        if self.certain_repositories.iter().any(below)
+        self.certain_repositories.iter().any(below)
             || self
                 .certain_tags
                 .iter()
                 .any(|word| tag.contains(word.as_str()))
-        {
-            return Some(Certainty::Certain);
-        }
-        let hinted = self
-            .hint_words
+    }
+
+    /// It is probably for Windows.
+    pub(crate) fn is_hint(&self, image: &str) -> bool {
+        let (repository, tag) = split(image);
+        self.hint_words
             .iter()
             .any(|word| starts_word(repository, word))
-            || tag_words(tag).any(|w| self.hint_tags.iter().any(|h| h.eq_ignore_ascii_case(w)));
-        hinted.then_some(Certainty::Hint)
+            || tag_words(tag).any(|w| self.hint_tags.iter().any(|h| h.eq_ignore_ascii_case(w)))
     }
 }
 
@@ -125,7 +126,12 @@ mod tests {
             ("", None),
             ("app:18090", None),
         ] {
-            assert_eq!(patterns.certainty(image), want, "{image}");
+            let certainty = match (patterns.is_certain(image), patterns.is_hint(image)) {
+                (true, _) => Some(Certainty::Certain),
+                (false, true) => Some(Certainty::Hint),
+                (false, false) => None,
+            };
+            assert_eq!(certainty, want, "{image}");
         }
     }
 }

@@ -4,6 +4,9 @@
 
 use std::fmt::{self, Write};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
 /// A JSON text in the making.
 pub(super) struct Json(Vec<u8>);
 
@@ -25,6 +28,15 @@ impl Json {
         self.raw("\"");
     }
 
+    /// Bytes in base64, which needs no escapes.
+    pub(super) fn base64(&mut self, bytes: &[u8]) {
+        let start = self.0.len();
+        // Four characters for each three bytes, the last of them padded.
+        self.0.resize(start + bytes.len().div_ceil(3) * 4, b'=');
+        // It fits exactly.
+        let _ = STANDARD.encode_slice(bytes, &mut self.0[start..]);
+    }
+
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.0
     }
@@ -35,6 +47,14 @@ struct Escaped<'o>(&'o mut Vec<u8>);
 
 impl Write for Escaped<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
+        // Without a branch, so that it is done many bytes at a time; escapes are rare.
+        let escapes = text.bytes().fold(false, |found, b| {
+            found | (b < 0x20) | (b == b'"') | (b == b'\\')
+        });
+        if !escapes {
+            self.0.extend_from_slice(text.as_bytes());
+            return Ok(());
+        }
         let mut plain = 0;
         for (i, byte) in text.bytes().enumerate() {
             let escape: &[u8] = match byte {

@@ -46,7 +46,7 @@ pub(super) const RULES: &[Rule] = &[
         remedy: "Set resources.limits.memory on every container.",
         references: &[KEP, RESOURCES],
         tiers: OFF_OR_WARN,
-        checks: &[],
+        checks: &[container("resources.limits.memory", READ)],
         by_pod: Some(no_memory_limit),
     },
     Rule {
@@ -57,7 +57,10 @@ pub(super) const RULES: &[Rule] = &[
         remedy: "Set the memory request to the limit.",
         references: &[KEP, RESOURCES],
         tiers: OFF_OR_WARN,
-        checks: &[container("resources.requests.memory", MISMATCH)],
+        checks: &[
+            container("resources.requests.memory", MISMATCH),
+            container("resources.limits.memory", READ),
+        ],
         by_pod: None,
     },
     Rule {
@@ -70,6 +73,7 @@ pub(super) const RULES: &[Rule] = &[
         tiers: OFF_OR_WARN,
         checks: &[
             container("resources.requests.cpu", READ),
+            container("resources.requests.memory", READ),
             container("resources.limits.cpu", READ),
             container("resources.limits.memory", READ),
         ],

@@ -207,7 +207,10 @@ pub(super) const RULES: &[Rule] = &[
         checks: &[container(
             "securityContext.capabilities",
             &[
-                case(Test::Child("add", &Test::NonEmpty), 0),
+                case(
+                    Test::Child("securityContext.capabilities.add", &Test::NonEmpty),
+                    0,
+                ),
                 case(Test::Set, 1),
             ],
         )
@@ -305,13 +308,22 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 const APP_ARMOR: &[Case] = &[
-    case(Test::Child("type", &Test::OneOf(&["Unconfined"])), 1),
+    case(
+        Test::Child(
+            "securityContext.appArmorProfile.type",
+            &Test::OneOf(&["Unconfined"]),
+        ),
+        1,
+    ),
     case(Test::Set, 0),
 ];
 
 const SECCOMP: &[Case] = &[
     case(
-        Test::Child("type", &Test::OneOf(&["RuntimeDefault", "Unconfined"])),
+        Test::Child(
+            "securityContext.seccompProfile.type",
+            &Test::OneOf(&["RuntimeDefault", "Unconfined"]),
+        ),
         1,
     ),
     case(Test::Set, 0),

@@ -94,7 +94,7 @@ pub(crate) fn ask(endpoint: Endpoint, body: &[u8]) -> Answer {
 }
 
 pub(crate) fn ask_with(endpoint: Endpoint, body: &[u8], policy: &Policy, facts: &Facts) -> Answer {
-    let request = review::decode(body).expect("a review that can be answered");
+    let request = review::decode(body, policy).expect("a review that can be answered");
     let verdict = admit(endpoint, &request, policy, facts);
     let bytes = review::encode(&verdict);
     read(&verdict, &bytes)
