@@ -1,0 +1,225 @@
+//! Every metric family, in one place, with its labels.
+//!
+//! Nothing is global: whoever owns a [`Metrics`] owns its registry, so that tests do not share counters.
+//! Label values are a closed set and are created at zero, so that an alert can see the first one; none
+//! of them names a namespace, an object, an image or a user. The server and the webhook count,
+//! `server::admin` renders.
+//!
+//! A new family is a field, a line in [`Metrics::new`] and a method that counts.
+
+use std::fmt;
+
+use prometheus::core::Collector;
+use prometheus::{IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder};
+
+/// All counters and gauges of one server.
+pub struct Metrics {
+    registry: Registry,
+    certificate_expiry: IntGauge,
+    certificate_reloads: IntCounterVec,
+    errors: IntCounterVec,
+}
+
+/// What went wrong with a request or connection, as the label `stage` of `transom_errors_total`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// A handler panicked.
+    Panic,
+    /// The body is larger than `--max-body-bytes`.
+    BodyTooLarge,
+    /// The body did not arrive in time.
+    BodyTimeout,
+    /// The Content-Type is not `application/json`.
+    ContentType,
+    /// The body is broken: it ended early, or it is not an AdmissionReview.
+    Malformed,
+    /// A TLS handshake failed or did not end.
+    TlsHandshake,
+}
+
+impl Metrics {
+    /// All families, at zero.
+    ///
+    /// # Panics
+    /// Never, unless two families in this file have the same name: every test would say so.
+    #[must_use]
+    pub fn new() -> Self {
+        let registry = Registry::new();
+        register_process(&registry);
+        let build_info = gauges(&registry, "build_info", "1, by version.", "version");
+        build_info
+            .with_label_values(&[env!("CARGO_PKG_VERSION")])
+            .set(1);
+        Self {
+            certificate_expiry: gauge(
+                &registry,
+                "certificate_expiry_timestamp_seconds",
+                "When the certificate that is being served expires, in seconds since 1970.",
+            ),
+            certificate_reloads: counters(
+                &registry,
+                "certificate_reloads_total",
+                "Certificates found changed on disk, by whether the new pair was taken.",
+                "result",
+                &["success", "failure"],
+            ),
+            errors: counters(
+                &registry,
+                "errors_total",
+                "Requests and connections that got no verdict, by what went wrong.",
+                "stage",
+                &Stage::ALL.map(Stage::label),
+            ),
+            registry,
+        }
+    }
+
+    /// Everything in Prometheus' text format 0.0.4.
+    #[must_use]
+    pub fn render(&self) -> String {
+        let families = self.registry.gather();
+        TextEncoder::new()
+            .encode_to_string(&families)
+            .unwrap_or_else(|error| {
+                tracing::error!(%error, "the metrics cannot be written");
+                String::new()
+            })
+    }
+
+    /// One more request or connection without a verdict.
+    pub fn error(&self, stage: Stage) {
+        self.errors.with_label_values(&[stage.label()]).inc();
+    }
+
+    /// A changed certificate was taken or refused.
+    pub fn certificate_reload(&self, taken: bool) {
+        let result = if taken { "success" } else { "failure" };
+        self.certificate_reloads.with_label_values(&[result]).inc();
+    }
+
+    /// The expiry of the certificate that is served from now on, in seconds since 1970.
+    pub fn certificate_expiry(&self, not_after: i64) {
+        self.certificate_expiry.set(not_after);
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+impl Stage {
+    /// Every stage.
+    pub const ALL: [Self; 6] = [
+        Self::Panic,
+        Self::BodyTooLarge,
+        Self::BodyTimeout,
+        Self::ContentType,
+        Self::Malformed,
+        Self::TlsHandshake,
+    ];
+
+    /// The label's value.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Panic => "panic",
+            Self::BodyTooLarge => "body_too_large",
+            Self::BodyTimeout => "body_timeout",
+            Self::ContentType => "content_type",
+            Self::Malformed => "malformed",
+            Self::TlsHandshake => "tls_handshake",
+        }
+    }
+}
+
+fn gauge(registry: &Registry, name: &str, help: &str) -> IntGauge {
+    register(registry, IntGauge::with_opts(opts(name, help)))
+}
+
+fn gauges(registry: &Registry, name: &str, help: &str, label: &str) -> IntGaugeVec {
+    register(registry, IntGaugeVec::new(opts(name, help), &[label]))
+}
+
+/// A counter for each value of one label, all of them at zero.
+fn counters(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    label: &str,
+    values: &[&str],
+) -> IntCounterVec {
+    let family = register(registry, IntCounterVec::new(opts(name, help), &[label]));
+    for value in values {
+        family.with_label_values(&[*value]);
+    }
+    family
+}
+
+fn opts(name: &str, help: &str) -> Opts {
+    Opts::new(name, help).namespace("transom")
+}
+
+/// Names and labels are literals of this file: one that is invalid or used twice fails in every test.
+#[expect(clippy::expect_used)]
+fn register<C: Collector + Clone + 'static>(
+    registry: &Registry,
+    family: prometheus::Result<C>,
+) -> C {
+    let family = family.expect("a metric's name and labels are valid");
+    registry
+        .register(Box::new(family.clone()))
+        .expect("a metric is registered once");
+    family
+}
+
+/// Memory, file descriptors, CPU: only Linux tells.
+#[cfg(target_os = "linux")]
+#[expect(clippy::expect_used)]
+fn register_process(registry: &Registry) {
+    registry
+        .register(Box::new(
+            prometheus::process_collector::ProcessCollector::for_self(),
+        ))
+        .expect("the registry is new, so nothing has these names");
+}
+
+#[cfg(not(target_os = "linux"))]
+fn register_process(_registry: &Registry) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_label_is_there_at_zero() {
+        let text = Metrics::new().render();
+        for stage in Stage::ALL {
+            let line = format!("transom_errors_total{{stage=\"{}\"}} 0\n", stage.label());
+            assert!(text.contains(&line), "{line} is missing in\n{text}");
+        }
+        assert!(text.contains("transom_certificate_reloads_total{result=\"success\"} 0\n"));
+        assert!(text.contains("transom_certificate_reloads_total{result=\"failure\"} 0\n"));
+        let version = env!("CARGO_PKG_VERSION");
+        assert!(text.contains(&format!("transom_build_info{{version=\"{version}\"}} 1\n")));
+    }
+
+    #[test]
+    fn counts_what_it_is_told() {
+        let metrics = Metrics::new();
+        metrics.error(Stage::Panic);
+        metrics.certificate_reload(false);
+        metrics.certificate_expiry(1_900_000_000);
+        let text = metrics.render();
+        assert!(text.contains("transom_errors_total{stage=\"panic\"} 1\n"));
+        assert!(text.contains("transom_certificate_reloads_total{result=\"failure\"} 1\n"));
+        assert!(text.contains("transom_certificate_expiry_timestamp_seconds 1900000000\n"));
+    }
+}
