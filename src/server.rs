@@ -211,27 +211,29 @@ impl Server {
             health,
             drain,
         } = self;
-        let AppState {
-            metrics, limits, ..
-        } = state.clone();
+        let (metrics, limits) = (Arc::clone(&state.metrics), state.limits);
         let (stop, stopped) = watch::channel(false);
-        let gate = |transport, router| {
-            let stopped = stopped.clone();
-            Gate::new(transport, router, limits, Arc::clone(&health), stopped)
-        };
-        let reviews = gate(
+        let reviews = Gate::new(
             Transport::Tls(tls, Arc::clone(&metrics)),
-            router(state.clone()),
+            router(state),
+            limits,
+            Arc::clone(&health),
+            stopped,
         );
-        let probes = gate(
+        // Probed and scraped to the very end: it stops when this call does.
+        let (_open, ended) = watch::channel(false);
+        let probes = Gate::new(
             Transport::Plain,
             admin::router(Arc::clone(&health), metrics),
+            limits,
+            Arc::clone(&health),
+            ended,
         );
 
         // These live exactly as long as this call: a dropped JoinSet ends its tasks.
         let mut tasks = tokio::task::JoinSet::new();
         tasks.spawn(Arc::clone(&reviews).accept_forever(webhook));
-        tasks.spawn(Arc::clone(&probes).accept_forever(admin));
+        tasks.spawn(probes.accept_forever(admin));
         if let Some(reloader) = reloader {
             tasks.spawn(reloader.run());
         }

@@ -112,10 +112,10 @@ fn verbose(name: &str, checks: &[Check], passed: bool) -> String {
 }
 
 async fn version() -> Response {
-    let version = serde_json::json!({
-        "version": env!("CARGO_PKG_VERSION"),
-        "gitCommit": option_env!("TRANSOM_GIT_COMMIT"),
-    });
+    let mut version = serde_json::json!({ "version": env!("CARGO_PKG_VERSION") });
+    if let Some(commit) = option_env!("TRANSOM_GIT_COMMIT") {
+        version["gitCommit"] = commit.into();
+    }
     ([(CONTENT_TYPE, "application/json")], format!("{version}\n")).into_response()
 }
 

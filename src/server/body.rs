@@ -8,6 +8,10 @@ use axum::body::{Body, Bytes, HttpBody};
 use http_body_util::BodyExt;
 use tokio::time::timeout;
 
+/// How much of a body that nobody wants is read, so that its sender can finish and read the answer.
+const DISCARD_BYTES: usize = 64 * 1024 * 1024;
+const DISCARD_TIME: Duration = Duration::from_secs(10);
+
 /// Why there is no body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum BodyError {
@@ -35,16 +39,16 @@ pub(super) async fn read(
         .unwrap_or(Err(BodyError::TooSlow))
 }
 
-/// Throws away what a client still sends after it was told that it is too much, so that it comes to read
-/// that: a socket closed with bytes unread resets the connection, and the answer is lost with it.
-pub(super) async fn discard(mut body: Body, limit: usize, time: Duration) {
-    let _ = timeout(time, async {
-        let mut discarded = 0;
+/// Reads the rest of a body for nothing, within reason.
+pub(super) async fn discard(mut body: Body) {
+    let _ = timeout(DISCARD_TIME, async {
+        let mut left = DISCARD_BYTES;
         while let Some(Ok(frame)) = body.frame().await {
-            discarded += frame.data_ref().map_or(0, Bytes::len);
-            if discarded > limit {
+            let length = frame.data_ref().map_or(0, Bytes::len);
+            let Some(less) = left.checked_sub(length) else {
                 return;
-            }
+            };
+            left = less;
         }
     })
     .await;

@@ -106,10 +106,11 @@ impl Gate {
             Transport::Plain => self.serve_http(stream).await,
             Transport::Tls(tls, metrics) => {
                 let handshake = TlsAcceptor::from(tls.current()).accept(stream);
-                let shaken = tokio::time::timeout(self.limits.handshake, handshake)
-                    .await
-                    .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-                match shaken {
+                let shaken = tokio::select! {
+                    shaken = tokio::time::timeout(self.limits.handshake, handshake) => shaken,
+                    () = self.stopped() => return Ok(()),
+                };
+                match shaken.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
                     Ok(stream) => self.serve_http(stream).await,
                     Err(error) => {
                         failed_handshake(&error, metrics);
@@ -197,3 +198,6 @@ fn failed_handshake(error: &io::Error, metrics: &Metrics) {
         "a TLS handshake failed; if the client is an API server, look at the webhook's caBundle"
     );
 }
+
+#[cfg(test)]
+mod tests;

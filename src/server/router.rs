@@ -7,9 +7,10 @@ use std::any::Any;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::HttpBody;
 use axum::extract::{Request, State};
+use axum::http::StatusCode;
 use axum::http::header::{CONNECTION, CONTENT_TYPE, EXPECT, HeaderMap};
-use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -35,15 +36,27 @@ pub fn router(state: AppState) -> Router {
     let mutate = |State(state), request| review(Endpoint::Mutate, state, request);
     let validate = |State(state), request| review(Endpoint::Validate, state, request);
     let metrics = Arc::clone(&state.metrics);
-    Router::new()
+    let routes = Router::new()
         .route("/mutate", post(mutate))
         .route("/validate", post(validate))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .with_state(state)
-        .layer(CatchPanicLayer::custom(
-            move |_: Box<dyn Any + Send + 'static>| panicked(&metrics),
-        ))
+        .with_state(state);
+    catch_panics(routes, metrics)
+}
+
+/// No Retry-After: the API server would retry, and the same object would do the same again. What was said
+/// in the panic is in the log, and stays there.
+fn catch_panics(routes: Router, metrics: Arc<Metrics>) -> Router {
+    routes.layer(CatchPanicLayer::custom(
+        move |_: Box<dyn Any + Send + 'static>| {
+            metrics.error(Stage::Panic);
+            sentence(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "this review met a bug in Transom: please report the line with \"panic\" in its log",
+            )
+        },
+    ))
 }
 
 async fn review(endpoint: Endpoint, state: AppState, request: Request) -> Response {
@@ -52,24 +65,21 @@ async fn review(endpoint: Endpoint, state: AppState, request: Request) -> Respon
         metrics,
         limits,
     } = state;
-    let (parts, mut body) = request.into_parts();
-    if !is_json(&parts.headers) {
+    if !is_json(request.headers()) {
         metrics.error(Stage::ContentType);
-        return unsupported_media_type(&parts.headers);
+        let answer = unsupported_media_type(request.headers());
+        return unread(request, answer);
     }
+    let (parts, mut body) = request.into_parts();
     match body::read(&mut body, limits.body_bytes, limits.body).await {
         Ok(bytes) => webhook::answer(endpoint, &bytes, &webhook),
         Err(BodyError::TooLarge) => {
             metrics.error(Stage::BodyTooLarge);
-            // Who expects a `100 Continue` sends nothing until it comes.
-            if !parts.headers.contains_key(EXPECT) {
-                tokio::spawn(body::discard(body, 8 * limits.body_bytes, limits.body));
-            }
-            too_large(limits)
+            unread(Request::from_parts(parts, body), too_large(limits))
         }
         Err(BodyError::TooSlow) => {
             metrics.error(Stage::BodyTimeout);
-            too_slow(limits)
+            ([(CONNECTION, "close")], too_slow(limits)).into_response()
         }
         Err(BodyError::Broken) => {
             metrics.error(Stage::Malformed);
@@ -79,6 +89,21 @@ async fn review(endpoint: Endpoint, state: AppState, request: Request) -> Respon
             )
         }
     }
+}
+
+/// Answers a request whose body was not read to its end.
+///
+/// It is thrown away while the client still sends, so that the client comes to read the answer: a socket
+/// that is closed with bytes unread resets the connection, and the answer is lost with it.
+fn unread(request: Request, answer: Response) -> Response {
+    if request.body().is_end_stream() {
+        return answer;
+    }
+    // Who expects a `100 Continue` sends nothing until it comes.
+    if !request.headers().contains_key(EXPECT) {
+        tokio::spawn(body::discard(request.into_body()));
+    }
+    ([(CONNECTION, "close")], answer).into_response()
 }
 
 /// Parameters such as `; charset=utf-8` change nothing: JSON is UTF-8.
@@ -102,7 +127,7 @@ fn unsupported_media_type(headers: &HeaderMap) -> Response {
 }
 
 fn too_large(limits: Limits) -> Response {
-    last_sentence(
+    sentence(
         StatusCode::PAYLOAD_TOO_LARGE,
         format!(
             "the body is larger than {} bytes: send a smaller object, or raise --max-body-bytes",
@@ -112,7 +137,7 @@ fn too_large(limits: Limits) -> Response {
 }
 
 fn too_slow(limits: Limits) -> Response {
-    last_sentence(
+    sentence(
         StatusCode::REQUEST_TIMEOUT,
         format!(
             "the body did not arrive within {} s: send all of it, in the length that was announced",
@@ -121,31 +146,20 @@ fn too_slow(limits: Limits) -> Response {
     )
 }
 
-async fn not_found(uri: Uri) -> Response {
-    sentence(
-        StatusCode::NOT_FOUND,
-        format!(
-            "there is nothing at {}: reviews are answered at /mutate and /validate",
-            uri.path()
-        ),
-    )
+async fn not_found(request: Request) -> Response {
+    let text = format!(
+        "there is nothing at {}: reviews are answered at /mutate and /validate",
+        request.uri().path()
+    );
+    unread(request, sentence(StatusCode::NOT_FOUND, text))
 }
 
-async fn method_not_allowed(method: Method) -> Response {
-    sentence(
-        StatusCode::METHOD_NOT_ALLOWED,
-        format!("{method} is not understood here: send an AdmissionReview with POST"),
-    )
-}
-
-/// No Retry-After: the API server would retry, and the same object would do the same again. What was said
-/// in the panic is in the log, and stays there.
-fn panicked(metrics: &Metrics) -> Response {
-    metrics.error(Stage::Panic);
-    sentence(
-        StatusCode::INTERNAL_SERVER_ERROR,
-        "this review met a bug in Transom: please report the line with \"panic\" in its log",
-    )
+async fn method_not_allowed(request: Request) -> Response {
+    let text = format!(
+        "{} is not understood here: send an AdmissionReview with POST",
+        request.method()
+    );
+    unread(request, sentence(StatusCode::METHOD_NOT_ALLOWED, text))
 }
 
 fn sentence(status: StatusCode, sentence: impl Into<String>) -> Response {
@@ -154,7 +168,29 @@ fn sentence(status: StatusCode, sentence: impl Into<String>) -> Response {
     (status, text).into_response()
 }
 
-/// A sentence after which the connection closes, since the request's body was not read to its end.
-fn last_sentence(status: StatusCode, text: impl Into<String>) -> Response {
-    ([(CONNECTION, "close")], sentence(status, text)).into_response()
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use axum::http::header::RETRY_AFTER;
+    use axum::routing::get;
+    use tower::ServiceExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_an_answer_that_nobody_retries() {
+        let metrics = Arc::new(Metrics::new());
+        let routes = Router::new().route("/", get(panics));
+        let router = catch_panics(routes, Arc::clone(&metrics));
+        let request = Request::get("/").body(Body::empty()).unwrap();
+        let response = router.oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(!response.headers().contains_key(RETRY_AFTER));
+        let counted = "transom_errors_total{stage=\"panic\"} 1\n";
+        assert!(metrics.render().contains(counted));
+    }
+
+    async fn panics() -> &'static str {
+        panic!("on purpose")
+    }
 }
