@@ -5,6 +5,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -88,18 +89,18 @@ impl Gate {
     async fn accept_all(self: &Arc<Self>, listener: &TcpListener) {
         // The semaphore is never closed, so there is always a place in the end.
         while let Ok(place) = Arc::clone(&self.places).acquire_owned().await {
-            let stream = accept(listener).await;
+            let (stream, peer) = accept(listener).await;
             let gate = Arc::clone(self);
             tokio::spawn(async move {
-                if let Err(error) = gate.serve(stream).await {
-                    tracing::debug!("a connection ended: {error}");
+                if let Err(error) = gate.serve(stream, peer).await {
+                    tracing::debug!(%peer, "a connection ended: {error}");
                 }
                 drop(place);
             });
         }
     }
 
-    async fn serve(&self, stream: TcpStream) -> io::Result<()> {
+    async fn serve(&self, stream: TcpStream, peer: SocketAddr) -> io::Result<()> {
         // Answers are small and each is waited for.
         stream.set_nodelay(true)?;
         match &self.transport {
@@ -113,7 +114,7 @@ impl Gate {
                 match shaken.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
                     Ok(stream) => self.serve_http(stream).await,
                     Err(error) => {
-                        failed_handshake(&error, metrics);
+                        failed_handshake(peer, &error, metrics);
                         Ok(())
                     }
                 }
@@ -169,10 +170,10 @@ impl Gate {
     }
 }
 
-async fn accept(listener: &TcpListener) -> TcpStream {
+async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return stream,
+            Ok(accepted) => return accepted,
             // The client went away between its SYN and our accept.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(error) => {
@@ -184,7 +185,7 @@ async fn accept(listener: &TcpListener) -> TcpStream {
 }
 
 /// Counts and tells a failed handshake, unless nothing was said: a probe of the port, not a client.
-fn failed_handshake(error: &io::Error, metrics: &Metrics) {
+fn failed_handshake(peer: SocketAddr, error: &io::Error, metrics: &Metrics) {
     let silent = matches!(
         error.kind(),
         io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset
@@ -194,6 +195,7 @@ fn failed_handshake(error: &io::Error, metrics: &Metrics) {
     }
     metrics.error(Stage::TlsHandshake);
     tracing::warn!(
+        %peer,
         %error,
         "a TLS handshake failed; if the client is an API server, look at the webhook's caBundle"
     );

@@ -8,6 +8,8 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
 use super::*;
+use crate::server::{AppState, router};
+use crate::webhook::WebhookState;
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: transom\r\n\r\n";
 const HALF_A_HEAD: &[u8] = b"GET / HTTP/1.1\r\nHost: tra";
@@ -123,7 +125,7 @@ async fn stopping_closes_what_is_idle_and_finishes_what_is_not() {
 #[tokio::test(start_paused = true)]
 async fn draining_makes_each_answer_the_last() {
     let (_stop, stopped) = watch::channel(false);
-    let gate = gate(stopped);
+    let gate = gate(paths(), stopped);
     gate.health.drain();
     let (mut client, stream) = duplex(64 * 1024);
     tokio::spawn(async move { gate.serve_http(stream).await });
@@ -131,6 +133,28 @@ async fn draining_makes_each_answer_the_last() {
     let mut answer = String::new();
     client.read_to_string(&mut answer).await.unwrap();
     assert!(answer.contains("\r\nconnection: close\r\n"), "{answer}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_does_not_come_is_told_so_and_closed() {
+    let (_stop, stopped) = watch::channel(false);
+    let metrics = Arc::new(Metrics::new());
+    let state = AppState {
+        webhook: Arc::new(WebhookState::load(None).unwrap()),
+        metrics,
+        limits: Limits::default(),
+    };
+    let (mut client, _server) = connect_to(router(state), stopped);
+    let half = b"POST /mutate HTTP/1.1\r\nHost: transom\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
+    client.write_all(half).await.unwrap();
+    let began = Instant::now();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).await.unwrap();
+    assert!(
+        answer.starts_with("HTTP/1.1 408 Request Timeout\r\n"),
+        "{answer}"
+    );
+    assert_eq!(began.elapsed().as_secs(), 10);
 }
 
 fn connect() -> (DuplexStream, JoinHandle<io::Result<()>>) {
@@ -145,20 +169,30 @@ fn connect() -> (DuplexStream, JoinHandle<io::Result<()>>) {
 }
 
 fn connect_until(stopped: watch::Receiver<bool>) -> (DuplexStream, JoinHandle<io::Result<()>>) {
+    connect_to(paths(), stopped)
+}
+
+fn connect_to(
+    router: Router,
+    stopped: watch::Receiver<bool>,
+) -> (DuplexStream, JoinHandle<io::Result<()>>) {
     let (client, stream) = duplex(1024);
-    let gate = gate(stopped);
+    let gate = gate(router, stopped);
     let server = tokio::spawn(async move { gate.serve_http(stream).await });
     (client, server)
 }
 
-fn gate(stopped: watch::Receiver<bool>) -> Arc<Gate> {
-    let slow = async || sleep(Duration::from_secs(1000)).await;
-    let router = Router::new()
-        .route("/", get(async || "ok"))
-        .route("/large", get(async || "x".repeat(1_000_000)))
-        .route("/slow", post(slow));
+fn gate(router: Router, stopped: watch::Receiver<bool>) -> Arc<Gate> {
     let health = Arc::new(Health::default());
     Gate::new(Transport::Plain, router, Limits::default(), health, stopped)
+}
+
+fn paths() -> Router {
+    let slow = async || sleep(Duration::from_secs(1000)).await;
+    Router::new()
+        .route("/", get(async || "ok"))
+        .route("/large", get(async || "x".repeat(1_000_000)))
+        .route("/slow", post(slow))
 }
 
 /// Sends, and reads the head of one answer with its two bytes of body, if it has any.
