@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::routing::{get, post};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
 use crate::server::{AppState, router};
@@ -212,7 +212,8 @@ async fn answers(client: &mut DuplexStream, request: &[u8]) {
 async fn seconds_until_closed(client: &mut DuplexStream) -> u64 {
     let began = Instant::now();
     let mut rest = Vec::new();
-    let _ = client.read_to_end(&mut rest).await;
+    let closed = timeout(Duration::from_secs(3600), client.read_to_end(&mut rest)).await;
+    assert!(closed.is_ok(), "it was never closed");
     assert_eq!(String::from_utf8_lossy(&rest), "");
     began.elapsed().as_secs()
 }
