@@ -4,11 +4,12 @@
 use std::fmt::{self, Display, Formatter};
 
 use crate::config::Policy;
-use crate::decision::{self, Case, Decision, Endpoint, Exemption, Finding, Mode};
+use crate::decision::{self, Case, Change, Decision, Endpoint, Exemption, Finding, Mode};
 use crate::facts::{Facts, NamespaceFacts};
 use crate::object::trie::Role;
 use crate::object::{At, FieldPath, Tape};
 use crate::os::{self, Detection};
+use crate::patch::Patch;
 use crate::review::{Operation, Request};
 use crate::rules::{self, Context, Hit};
 use crate::workload::{Kind, Pod};
@@ -305,6 +306,21 @@ impl<'r, 'a> Verdict<'r, 'a> {
             }
             _ => (None, None),
         }
+    }
+
+    /// What the patch changes, each kind of change once.
+    pub fn changes(&self) -> impl Iterator<Item = Change> {
+        let judgement = match &self.outcome {
+            Outcome::Judged(judgement) => Some(judgement),
+            _ => None,
+        };
+        let patch = judgement.map(|judgement| &judgement.decision.patch);
+        patch.into_iter().flat_map(Patch::changes)
+    }
+
+    /// Whether the answer warns of anything.
+    pub fn warns(&self) -> bool {
+        self.mode >= Mode::Warn && !self.findings().is_empty()
     }
 
     /// The patch as JSON; `None` where nothing changes.

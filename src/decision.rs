@@ -133,6 +133,34 @@ impl Effect {
     }
 }
 
+/// A part of a patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Change {
+    /// `spec.os` is added.
+    Os,
+    /// The node selector is added.
+    NodeSelector,
+    /// Tolerations are added.
+    Toleration,
+    /// Fields are taken out.
+    Repair,
+}
+
+impl Change {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Os, Self::NodeSelector, Self::Toleration, Self::Repair];
+
+    /// Its name in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Os => "os",
+            Self::NodeSelector => "node-selector",
+            Self::Toleration => "toleration",
+            Self::Repair => "repair",
+        }
+    }
+}
+
 /// A flaw in one field, and what it comes to.
 #[derive(Clone, Copy, Debug)]
 pub struct Finding {
@@ -146,6 +174,11 @@ impl Finding {
     /// The rule that was broken.
     pub fn rule(&self) -> &'static Rule {
         self.hit.rule()
+    }
+
+    /// The rule's place in the table.
+    pub(crate) fn rule_index(&self) -> usize {
+        usize::from(self.hit.rule)
     }
 
     /// What is done about it.

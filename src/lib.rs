@@ -1,17 +1,48 @@
-//! Transom: admission for clusters that mix Linux and Windows nodes.
+//! Transom: admission for Kubernetes clusters that mix Linux and Windows nodes.
+//!
+//! A pod that is meant for Windows is known by the evidence in it, is held to what Windows can
+//! honour, and is given what it needs to land on a Windows node. Everything is decided by one
+//! pure function, [`admit::admit`], of (request, policy, facts):
+//!
+//! ```text
+//!  POST /mutate, /validate (TLS)          server     sockets, limits, TLS, drain
+//!        │ bytes                          webhook    one review: answer, count, log
+//!  ──────┼───────────────────────────── the core: pure, no I/O, no clock ──────────────
+//!        ▼
+//!  review::decode                         review     bytes → request, verdict → bytes
+//!        │                                object     one walk → a tape of the fields asked for
+//!        ▼
+//!  admit::admit                           admit      the pipeline on one page
+//!        │  where is the pod?             workload   nine kinds, and a survey of the pod
+//!        │  is it for Windows?            os         evidence, decisive, acting or a hint
+//!        │  what cannot be honoured?      rules      the table, one file for each area
+//!        │  what is missing?              placement  node selector, tolerations
+//!        │  what is done about it?        decision   modes, ratchet, owned objects; patch
+//!        ▼
+//!  review::encode                         message    the words; patch: the operations
+//! ```
+//!
+//! Where does a line go? It speaks of a pod's field: `rules`. How to reach a field: `object` or
+//! `workload`. Which operating system: `os`. What to do about findings: `decision`. Words:
+//! `message`. Bytes on the wire: `review`. Settings: `config`. Sockets: `server`.
 
 pub mod admit;
+pub mod cli;
 pub mod config;
 pub mod decision;
 pub mod facts;
 pub mod field;
+pub mod logging;
 mod message;
+pub mod metrics;
 mod object;
 pub mod os;
 mod patch;
 mod placement;
 pub mod review;
 pub mod rules;
+pub mod server;
+pub mod webhook;
 pub mod workload;
 
 pub use object::FieldPath;

@@ -7,6 +7,7 @@
 
 use std::fmt::{self, Write};
 
+use crate::decision::Change;
 use crate::field::write_token;
 use crate::object::At;
 use crate::placement::PlacementPolicy;
@@ -30,6 +31,22 @@ pub(crate) struct Patch {
 }
 
 impl Patch {
+    /// What kinds of changes these are, each once.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = Change> {
+        let change = |operation: &Operation| match operation {
+            Operation::AddOs => Change::Os,
+            Operation::AddSelector => Change::NodeSelector,
+            Operation::AddToleration(_) => Change::Toleration,
+            Operation::Remove(_) => Change::Repair,
+        };
+        // Operations of one kind stand side by side.
+        let mut last = None;
+        self.operations.iter().filter_map(move |operation| {
+            let change = change(operation);
+            (last.replace(change) != Some(change)).then_some(change)
+        })
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.operations.is_empty()
     }

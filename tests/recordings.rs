@@ -3,11 +3,22 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use axum::body::{Body, to_bytes};
+use axum::http::Request;
 use common::{Answer, ask, endpoint_of, recordings};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tower::ServiceExt;
+use transom::admit::admit;
+use transom::config::Policy;
 use transom::decision::Endpoint;
+use transom::facts::Facts;
+use transom::metrics::Metrics;
+use transom::review;
+use transom::server::{AppState, Limits, router};
+use transom::webhook::WebhookState;
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -109,6 +120,51 @@ fn every_recording_gets_its_answer() {
             &review["request"]["object"],
         );
     }
+}
+
+/// The same answers, byte for byte, come out of the server's public router.
+#[tokio::test]
+async fn the_router_answers_every_recording() {
+    let metrics = Arc::new(Metrics::new());
+    let policy = Policy::default();
+    let router = router(AppState {
+        webhook: Arc::new(WebhookState::new(policy.clone(), Arc::clone(&metrics))),
+        metrics: Arc::clone(&metrics),
+        limits: Limits::default(),
+    });
+    let facts = Facts::default();
+    let mut denials = 0;
+    for (name, body) in recordings() {
+        let endpoint = endpoint_of(&name);
+        let request = Request::post(format!("/{}?timeout=10s", endpoint.name()))
+            .header("Content-Type", "application/json")
+            .header("Accept-Encoding", "gzip")
+            .body(Body::from(body.clone()))
+            .unwrap();
+        let response = router.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), 200, "{name}");
+        assert_eq!(response.headers()["content-type"], "application/json");
+        let answer = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        let request = review::decode(&body, &policy).unwrap();
+        let verdict = admit(endpoint, &request, &policy, &facts);
+        assert_eq!(answer, review::encode(&verdict), "{name}");
+        denials += usize::from(!verdict.allowed());
+    }
+    let text = metrics.render();
+    let answered = |line: &&str| line.starts_with("transom_admission_requests_total");
+    let total = |pick: &dyn Fn(&str) -> bool| -> usize {
+        let lines = text.lines().filter(answered).filter(|line| pick(line));
+        lines
+            .map(|line| line.rsplit_once(' ').unwrap().1.parse::<usize>().unwrap())
+            .sum()
+    };
+    assert_eq!(total(&|_| true), 279);
+    assert_eq!(total(&|line| line.contains("decision=\"deny\"")), denials);
+    assert_eq!(
+        total(&|line| line.contains("kind=\"other\"")),
+        10,
+        "the Services"
+    );
 }
 
 /// Asking again with the patched object finds nothing more to patch.

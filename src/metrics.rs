@@ -1,0 +1,401 @@
+//! Every metric family, in one place, with its labels.
+//!
+//! Nothing is global: whoever owns a [`Metrics`] owns its registry, so that tests do not share counters.
+//! Label values are a closed set and are created at zero, so that an alert can see the first one; none
+//! of them names a namespace, an object, an image or a user. The server and the webhook count,
+//! `server::admin` renders.
+//!
+//! A new family is a field, a line in [`Metrics::new`] and a method that counts.
+
+use std::fmt;
+use std::time::Duration;
+
+use prometheus::core::Collector;
+use prometheus::{
+    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry, TextEncoder,
+};
+
+use crate::admit::Verdict;
+use crate::decision::{Change, Effect, Endpoint, Exemption};
+use crate::os::Source;
+use crate::review::Operation;
+use crate::rules;
+use crate::workload::Kind;
+
+/// All counters and gauges of one server.
+pub struct Metrics {
+    registry: Registry,
+    certificate_expiry: IntGauge,
+    certificate_reloads: IntCounterVec,
+    errors: IntCounterVec,
+    requests: Grid<4>,
+    duration: [Histogram; 2],
+    findings: Grid<2>,
+    patches: Grid<1>,
+    os_detections: Grid<2>,
+    exemptions: Grid<1>,
+}
+
+/// What went wrong with a request or connection, as the label `stage` of `transom_errors_total`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// A handler panicked.
+    Panic,
+    /// The body is larger than `--max-body-bytes`.
+    BodyTooLarge,
+    /// The body did not arrive in time.
+    BodyTimeout,
+    /// The Content-Type is not `application/json`.
+    ContentType,
+    /// The body is broken: it ended early, or it is not an AdmissionReview.
+    Malformed,
+    /// The object in a readable review is not what its kind says.
+    Unreadable,
+    /// A TLS handshake failed or did not end.
+    TlsHandshake,
+}
+
+impl Metrics {
+    /// All families, at zero.
+    ///
+    /// # Panics
+    /// Never, unless two families in this file have the same name: every test would say so.
+    #[must_use]
+    pub fn new() -> Self {
+        let registry = Registry::new();
+        register_process(&registry);
+        let build_info = gauges(&registry, "build_info", "1, by version.", "version");
+        build_info
+            .with_label_values(&[env!("CARGO_PKG_VERSION")])
+            .set(1);
+        Self {
+            certificate_expiry: gauge(
+                &registry,
+                "certificate_expiry_timestamp_seconds",
+                "When the certificate that is being served expires, in seconds since 1970.",
+            ),
+            certificate_reloads: counters(
+                &registry,
+                "certificate_reloads_total",
+                "Certificates found changed on disk, by whether the new pair was taken.",
+                "result",
+                &["success", "failure"],
+            ),
+            errors: counters(
+                &registry,
+                "errors_total",
+                "Requests and connections that got no verdict, by what went wrong.",
+                "stage",
+                &Stage::ALL.map(Stage::label),
+            ),
+            requests: Grid::new(
+                &registry,
+                "admission_requests_total",
+                "Admission requests that were answered, by what came of them.",
+                [
+                    ("webhook", ENDPOINTS.map(Endpoint::name).to_vec()),
+                    ("operation", OPERATIONS.map(Operation::name).to_vec()),
+                    ("kind", kinds()),
+                    ("decision", DECISIONS.to_vec()),
+                ],
+            ),
+            duration: durations(&registry),
+            findings: Grid::new(
+                &registry,
+                "findings_total",
+                "Findings that were told in answers, by rule and by what came of them.",
+                [
+                    ("rule", rules::all().map(|rule| rule.code).collect()),
+                    ("action", EFFECTS.map(Effect::name).to_vec()),
+                ],
+            ),
+            patches: Grid::new(
+                &registry,
+                "patches_total",
+                "Answers that patch an object, by what they add or take out.",
+                [("patch", Change::ALL.map(Change::name).to_vec())],
+            ),
+            os_detections: Grid::new(
+                &registry,
+                "os_detections_total",
+                "Objects with evidence of their operating system, by the strongest evidence.",
+                [("os", OSES.to_vec()), ("evidence", evidence())],
+            ),
+            exemptions: Grid::new(
+                &registry,
+                "exemptions_total",
+                "Objects that were let through unseen, by the reason.",
+                [("reason", Exemption::ALL.map(Exemption::name).to_vec())],
+            ),
+            registry,
+        }
+    }
+
+    /// Counts everything about a verdict that was reached.
+    pub fn verdict(&self, verdict: &Verdict<'_, '_>) {
+        let request = verdict.request();
+        let kind = request.kind();
+        let kind = Kind::ALL.iter().position(|k| Some(*k) == kind);
+        self.requests.inc([
+            verdict.endpoint() as usize,
+            request.operation() as usize,
+            kind.unwrap_or(Kind::ALL.len()),
+            decision(verdict),
+        ]);
+        for finding in verdict.findings() {
+            self.findings
+                .inc([finding.rule_index(), finding.effect() as usize]);
+        }
+        for change in verdict.changes() {
+            self.patches.inc([change as usize]);
+        }
+        if let (os, Some(source)) = verdict.detected() {
+            let os = os.map_or(OSES.len() - 1, |os| os as usize);
+            self.os_detections.inc([os, source as usize]);
+        }
+        if let Some(exemption) = verdict.exemption() {
+            self.exemptions.inc([exemption as usize]);
+        }
+        if verdict.unreadable().is_some() {
+            self.error(Stage::Unreadable);
+        }
+    }
+
+    /// How long one review took, from the complete body to the answer.
+    pub fn duration(&self, endpoint: Endpoint, time: Duration) {
+        self.duration[endpoint as usize].observe(time.as_secs_f64());
+    }
+
+    /// Everything in Prometheus' text format 0.0.4.
+    #[must_use]
+    pub fn render(&self) -> String {
+        let families = self.registry.gather();
+        TextEncoder::new()
+            .encode_to_string(&families)
+            .unwrap_or_else(|error| {
+                tracing::error!(%error, "the metrics cannot be written");
+                String::new()
+            })
+    }
+
+    /// One more request or connection without a verdict.
+    pub fn error(&self, stage: Stage) {
+        self.errors.with_label_values(&[stage.label()]).inc();
+    }
+
+    /// A changed certificate was taken or refused.
+    pub fn certificate_reload(&self, taken: bool) {
+        let result = if taken { "success" } else { "failure" };
+        self.certificate_reloads.with_label_values(&[result]).inc();
+    }
+
+    /// The expiry of the certificate that is served from now on, in seconds since 1970.
+    pub fn certificate_expiry(&self, not_after: i64) {
+        self.certificate_expiry.set(not_after);
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+impl Stage {
+    /// Every stage.
+    pub const ALL: [Self; 7] = [
+        Self::Panic,
+        Self::BodyTooLarge,
+        Self::BodyTimeout,
+        Self::ContentType,
+        Self::Malformed,
+        Self::Unreadable,
+        Self::TlsHandshake,
+    ];
+
+    /// The label's value.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Panic => "panic",
+            Self::BodyTooLarge => "body_too_large",
+            Self::BodyTimeout => "body_timeout",
+            Self::ContentType => "content_type",
+            Self::Malformed => "malformed",
+            Self::Unreadable => "unreadable",
+            Self::TlsHandshake => "tls_handshake",
+        }
+    }
+}
+
+/// The values of labels, each at the place of its variant.
+const ENDPOINTS: [Endpoint; 2] = [Endpoint::Mutate, Endpoint::Validate];
+const OPERATIONS: [Operation; 3] = [Operation::Create, Operation::Update, Operation::Other];
+const EFFECTS: [Effect; 3] = [Effect::Deny, Effect::Warn, Effect::Repair];
+const OSES: [&str; 3] = ["linux", "windows", "unknown"];
+const DECISIONS: [&str; 4] = ["allow", "warn", "patch", "deny"];
+
+fn decision(verdict: &Verdict<'_, '_>) -> usize {
+    if !verdict.allowed() {
+        3
+    } else if verdict.changes().next().is_some() {
+        2
+    } else if verdict.warns() {
+        1
+    } else {
+        0
+    }
+}
+
+fn kinds() -> Vec<&'static str> {
+    let kinds = Kind::ALL.into_iter().map(Kind::name);
+    kinds.chain(["other"]).collect()
+}
+
+fn evidence() -> Vec<&'static str> {
+    Source::ALL.into_iter().map(Source::name).collect()
+}
+
+/// A counter for each combination of label values, found by their places: the request path looks
+/// nothing up and takes no lock.
+struct Grid<const LABELS: usize> {
+    sizes: [usize; LABELS],
+    counters: Vec<IntCounter>,
+}
+
+impl<const LABELS: usize> Grid<LABELS> {
+    fn new(
+        registry: &Registry,
+        name: &str,
+        help: &str,
+        labels: [(&str, Vec<&str>); LABELS],
+    ) -> Self {
+        let names = labels.each_ref().map(|(name, _)| *name);
+        let family = register(registry, IntCounterVec::new(opts(name, help), &names));
+        let sizes = labels.each_ref().map(|(_, values)| values.len());
+        let counters = (0..sizes.iter().product()).map(|cell| {
+            let mut rest = cell;
+            let mut values = [""; LABELS];
+            for (value, (_, all)) in values.iter_mut().zip(&labels).rev() {
+                *value = all[rest % all.len()];
+                rest /= all.len();
+            }
+            family.with_label_values(&values)
+        });
+        Self {
+            sizes,
+            counters: counters.collect(),
+        }
+    }
+
+    fn inc(&self, places: [usize; LABELS]) {
+        let along = places.iter().zip(&self.sizes);
+        let cell = along.fold(0, |cell, (place, size)| cell * size + place);
+        if let Some(counter) = self.counters.get(cell) {
+            counter.inc();
+        }
+    }
+}
+
+fn durations(registry: &Registry) -> [Histogram; 2] {
+    let opts = HistogramOpts::from(opts(
+        "admission_duration_seconds",
+        "Time from the complete body to the answer.",
+    ))
+    .buckets(vec![
+        1e-5, 2.5e-5, 5e-5, 1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 5e-2, 0.25, 1.0,
+    ]);
+    let family = register(registry, HistogramVec::new(opts, &["webhook"]));
+    ENDPOINTS.map(|endpoint| family.with_label_values(&[endpoint.name()]))
+}
+
+fn gauge(registry: &Registry, name: &str, help: &str) -> IntGauge {
+    register(registry, IntGauge::with_opts(opts(name, help)))
+}
+
+fn gauges(registry: &Registry, name: &str, help: &str, label: &str) -> IntGaugeVec {
+    register(registry, IntGaugeVec::new(opts(name, help), &[label]))
+}
+
+/// A counter for each value of one label, all of them at zero.
+fn counters(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    label: &str,
+    values: &[&str],
+) -> IntCounterVec {
+    let family = register(registry, IntCounterVec::new(opts(name, help), &[label]));
+    for value in values {
+        family.with_label_values(&[*value]);
+    }
+    family
+}
+
+fn opts(name: &str, help: &str) -> Opts {
+    Opts::new(name, help).namespace("transom")
+}
+
+/// Names and labels are literals of this file: one that is invalid or used twice fails in every test.
+#[expect(clippy::expect_used)]
+fn register<C: Collector + Clone + 'static>(
+    registry: &Registry,
+    family: prometheus::Result<C>,
+) -> C {
+    let family = family.expect("a metric's name and labels are valid");
+    registry
+        .register(Box::new(family.clone()))
+        .expect("a metric is registered once");
+    family
+}
+
+/// Memory, file descriptors, CPU: only Linux tells.
+#[cfg(target_os = "linux")]
+#[expect(clippy::expect_used)]
+fn register_process(registry: &Registry) {
+    registry
+        .register(Box::new(
+            prometheus::process_collector::ProcessCollector::for_self(),
+        ))
+        .expect("the registry is new, so nothing has these names");
+}
+
+#[cfg(not(target_os = "linux"))]
+fn register_process(_registry: &Registry) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_label_is_there_at_zero() {
+        let text = Metrics::new().render();
+        for stage in Stage::ALL {
+            let line = format!("transom_errors_total{{stage=\"{}\"}} 0\n", stage.label());
+            assert!(text.contains(&line), "{line} is missing in\n{text}");
+        }
+        assert!(text.contains("transom_certificate_reloads_total{result=\"success\"} 0\n"));
+        assert!(text.contains("transom_certificate_reloads_total{result=\"failure\"} 0\n"));
+        let version = env!("CARGO_PKG_VERSION");
+        assert!(text.contains(&format!("transom_build_info{{version=\"{version}\"}} 1\n")));
+    }
+
+    #[test]
+    fn counts_what_it_is_told() {
+        let metrics = Metrics::new();
+        metrics.error(Stage::Panic);
+        metrics.certificate_reload(false);
+        metrics.certificate_expiry(1_900_000_000);
+        let text = metrics.render();
+        assert!(text.contains("transom_errors_total{stage=\"panic\"} 1\n"));
+        assert!(text.contains("transom_certificate_reloads_total{result=\"failure\"} 1\n"));
+        assert!(text.contains("transom_certificate_expiry_timestamp_seconds 1900000000\n"));
+    }
+}

@@ -1,0 +1,288 @@
+//! The server: two listeners, what they are bounded by, and how they end.
+//!
+//! It carries bytes to [`crate::webhook::answer`] and never looks into them. `main` binds it and runs it;
+//! tests do the same with port 0, or call [`router`] without any socket.
+//!
+//! ```text
+//! accept ─ connection::accept_forever   a task for each connection, as many as Limits::connections
+//!   tls       handshake; tls::reload replaces the certificate underneath
+//!   guard     how long a connection may be idle, or in the middle of a request's head
+//!   router    method, path, Content-Type, panic;  body  its size and time
+//!     webhook::answer
+//! ```
+
+use std::future;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, watch};
+
+use crate::metrics::Metrics;
+use crate::webhook::WebhookState;
+
+pub mod admin;
+mod banner;
+mod body;
+pub mod certs;
+mod connection;
+mod guard;
+mod router;
+pub mod signals;
+pub mod tls;
+
+pub use admin::Health;
+use connection::{Gate, Transport};
+pub use router::{AppState, router};
+use tls::Tls;
+use tls::reload::{PairFiles, Reloader};
+
+/// How `transom serve` was asked to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where reviews are answered, over HTTPS.
+    pub bind: SocketAddr,
+    /// Where health and metrics are, over plain HTTP.
+    pub admin_bind: SocketAddr,
+    /// Where the certificate comes from.
+    pub tls: TlsSource,
+    /// How long to go on answering after the first signal.
+    pub drain: Duration,
+    /// What bounds connections and bodies.
+    pub limits: Limits,
+}
+
+/// Where the serving certificate comes from.
+#[derive(Clone, Debug)]
+pub enum TlsSource {
+    /// Two PEM files, read again when they change.
+    Files {
+        /// The chain and its key.
+        files: PairFiles,
+        /// How often to look.
+        poll: Duration,
+    },
+    /// A CA made in memory for this run.
+    ThrowAway {
+        /// Where its certificate is written, for clients.
+        ca_file: PathBuf,
+    },
+}
+
+impl TlsSource {
+    /// Two PEM files, looked at every two seconds.
+    #[must_use]
+    pub fn files(cert: PathBuf, key: PathBuf) -> Self {
+        Self::Files {
+            files: PairFiles { cert, key },
+            poll: Duration::from_secs(2),
+        }
+    }
+}
+
+/// What keeps one client, or many, from taking the server away from the others.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The largest body in bytes.
+    pub body_bytes: usize,
+    /// How long a body may take to arrive.
+    pub body: Duration,
+    /// How long a TLS handshake may take.
+    pub handshake: Duration,
+    /// How long a request's head may take, from its first byte.
+    pub head: Duration,
+    /// How long a connection may rest between requests. The API server keeps its own for 90 s and does
+    /// not retry a POST when it finds one closed, so this must be longer.
+    pub idle: Duration,
+    /// How many connections each listener serves at a time; above it, they wait to be accepted.
+    pub connections: usize,
+    /// How long requests in flight may take once the server is closing.
+    pub closing: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 7 * 1024 * 1024,
+            body: Duration::from_secs(10),
+            handshake: Duration::from_secs(10),
+            head: Duration::from_secs(10),
+            idle: Duration::from_secs(180),
+            connections: 1024,
+            closing: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Both listeners, bound, with the certificate loaded; nothing is accepted before [`Server::run`].
+#[derive(Debug)]
+pub struct Server {
+    webhook: TcpListener,
+    address: SocketAddr,
+    admin: TcpListener,
+    admin_address: SocketAddr,
+    tls: Arc<Tls>,
+    reloader: Option<Reloader>,
+    state: AppState,
+    health: Arc<Health>,
+    drain: Duration,
+}
+
+impl Server {
+    /// Takes both ports and loads or makes the certificate.
+    ///
+    /// # Errors
+    /// A port that is taken, a certificate that cannot be read or used, a CA file that cannot be written.
+    pub async fn bind(
+        options: Options,
+        webhook: Arc<WebhookState>,
+        metrics: Arc<Metrics>,
+    ) -> Result<Self> {
+        let Options {
+            bind,
+            admin_bind,
+            tls,
+            drain,
+            limits,
+        } = options;
+        let (webhook_listener, address) = listen(bind, "--bind").await?;
+        let (admin, admin_address) = listen(admin_bind, "--admin-bind").await?;
+        // Only now: a second `transom serve` that finds its port taken must not replace the first's CA.
+        let (tls, reloader) = match tls {
+            TlsSource::Files { files, poll } => {
+                let (tls, reloader) = Reloader::load(files, poll, Arc::clone(&metrics)).await?;
+                (tls, Some(reloader))
+            }
+            TlsSource::ThrowAway { ca_file } => {
+                let (ca, identity) = certs::throw_away().context("cannot make a certificate")?;
+                certs::write_ca(&ca_file, &ca)?;
+                metrics.certificate_expiry(identity.not_after());
+                banner::print(address, admin_address, &ca_file);
+                (Arc::new(Tls::new(identity)?), None)
+            }
+        };
+        Ok(Self {
+            webhook: webhook_listener,
+            address,
+            admin,
+            admin_address,
+            tls,
+            reloader,
+            state: AppState {
+                webhook,
+                metrics,
+                limits,
+            },
+            health: Arc::new(Health::default()),
+            drain,
+        })
+    }
+
+    /// Where reviews are answered, with the port that was really taken.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where health and metrics are, with the port that was really taken.
+    #[must_use]
+    pub fn admin_address(&self) -> SocketAddr {
+        self.admin_address
+    }
+
+    /// Accepts until the first signal, drains, and returns once the last connection has ended.
+    ///
+    /// `signals` carries the names of signals; a closed channel counts as one.
+    ///
+    /// # Errors
+    /// A second signal, which ends everything at once.
+    pub async fn run(self, mut signals: mpsc::Receiver<&'static str>) -> Result<()> {
+        let Self {
+            webhook,
+            address,
+            admin,
+            admin_address,
+            tls,
+            reloader,
+            state,
+            health,
+            drain,
+        } = self;
+        let (metrics, limits) = (Arc::clone(&state.metrics), state.limits);
+        let (stop, stopped) = watch::channel(false);
+        let reviews = Gate::new(
+            Transport::Tls(tls, Arc::clone(&metrics)),
+            router(state),
+            limits,
+            Arc::clone(&health),
+            stopped,
+        );
+        // Probed and scraped to the very end: it stops when this call does.
+        let (_open, ended) = watch::channel(false);
+        let probes = Gate::new(
+            Transport::Plain,
+            admin::router(Arc::clone(&health), metrics),
+            limits,
+            Arc::clone(&health),
+            ended,
+        );
+
+        // These live exactly as long as this call: a dropped JoinSet ends its tasks.
+        let mut tasks = tokio::task::JoinSet::new();
+        tasks.spawn(Arc::clone(&reviews).accept_forever(webhook));
+        tasks.spawn(probes.accept_forever(admin));
+        if let Some(reloader) = reloader {
+            tasks.spawn(reloader.run());
+        }
+        health.ready();
+        tracing::info!(%address, %admin_address, "ready: accepting admission reviews");
+
+        let signal = signals.recv().await.unwrap_or("the end of the caller");
+        health.drain();
+        let seconds = drain.as_secs();
+        tracing::info!("{signal}: /readyz fails now, answering for {seconds} s more");
+        unless_aborted(&mut signals, tokio::time::sleep(drain)).await?;
+
+        tracing::info!("closing: no new connections, idle ones close, requests in flight finish");
+        stop.send_replace(true);
+        let ended = tokio::time::timeout(limits.closing, reviews.ended());
+        match unless_aborted(&mut signals, ended).await? {
+            Ok(()) => tracing::info!("closed: every request in flight was answered"),
+            Err(_) => tracing::warn!(
+                "closed with requests in flight: they took longer than {} s",
+                limits.closing.as_secs()
+            ),
+        }
+        Ok(())
+    }
+}
+
+async fn listen(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind(address).await.with_context(|| {
+        format!("cannot listen on {address}: free that port or choose another with {flag}")
+    })?;
+    let bound = listener
+        .local_addr()
+        .with_context(|| format!("cannot tell the port that {flag} {address} took"))?;
+    Ok((listener, bound))
+}
+
+/// Waits for `work`, but not beyond the next signal.
+async fn unless_aborted<T>(
+    signals: &mut mpsc::Receiver<&'static str>,
+    work: impl Future<Output = T>,
+) -> Result<T> {
+    let second = async {
+        match signals.recv().await {
+            Some(signal) => signal,
+            None => future::pending().await,
+        }
+    };
+    tokio::select! {
+        done = work => Ok(done),
+        signal = second => bail!("a second signal ({signal}) came while draining: requests in flight were cut off"),
+    }
+}

@@ -1,0 +1,40 @@
+//! The few lines on stdout that greet whoever tries Transom without a cluster.
+//!
+//! In a cluster, with a certificate from files, nothing is printed: the log says what there is to say.
+//! Called by `Server::bind`.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+
+/// Says what is listening and how to try it. A stdout that nobody reads is no reason not to serve.
+pub(super) fn print(address: SocketAddr, admin: SocketAddr, ca_file: &Path) {
+    let _ = writeln!(io::stdout().lock(), "{}", text(address, admin, ca_file));
+}
+
+fn text(address: SocketAddr, admin: SocketAddr, ca_file: &Path) -> String {
+    let (port, ca) = (address.port(), ca_file.display());
+    format!(
+        "\
+Transom {version} listens on https://{address} (reviews) and http://{admin} (health, metrics).
+Its certificate is a throw-away one; {ca} lets clients trust it. Try it:
+
+  curl --cacert {ca} -H 'Content-Type: application/json' --data-binary @examples/review.json https://localhost:{port}/mutate
+",
+        version = env!("CARGO_PKG_VERSION"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_curl_line_has_the_port_that_was_taken() {
+        let address = SocketAddr::from(([0, 0, 0, 0], 4711));
+        let admin = SocketAddr::from(([0, 0, 0, 0], 4712));
+        let text = text(address, admin, Path::new("certs/ca.crt"));
+        assert!(text.contains("curl --cacert certs/ca.crt "));
+        assert!(text.contains("https://localhost:4711/mutate\n"));
+    }
+}

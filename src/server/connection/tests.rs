@@ -1,0 +1,220 @@
+//! Connections without sockets, on a clock that stands still: what lives, what dies, and when.
+
+use std::time::Duration;
+
+use axum::routing::{get, post};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::*;
+use crate::config::Policy;
+use crate::server::{AppState, router};
+use crate::webhook::WebhookState;
+
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: transom\r\n\r\n";
+const HALF_A_HEAD: &[u8] = b"GET / HTTP/1.1\r\nHost: tra";
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_connection_outlives_the_api_servers_pool() {
+    let (mut client, _server) = connect();
+    answers(&mut client, REQUEST).await;
+    for _ in 0..3 {
+        sleep(Duration::from_secs(120)).await;
+        answers(&mut client, REQUEST).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_connection_does_not_live_forever() {
+    let (mut client, _server) = connect();
+    assert_eq!(seconds_until_closed(&mut client).await, 180);
+
+    let (mut client, _server) = connect();
+    sleep(Duration::from_secs(100)).await;
+    answers(&mut client, REQUEST).await;
+    assert_eq!(seconds_until_closed(&mut client).await, 180);
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_a_head_dies() {
+    let (mut client, _server) = connect();
+    client.write_all(HALF_A_HEAD).await.unwrap();
+    assert_eq!(seconds_until_closed(&mut client).await, 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_a_head_dies_after_a_request_and_a_rest() {
+    let (mut client, _server) = connect();
+    answers(&mut client, REQUEST).await;
+    sleep(Duration::from_secs(100)).await;
+    client.write_all(HALF_A_HEAD).await.unwrap();
+    assert_eq!(seconds_until_closed(&mut client).await, 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_trickle_dies() {
+    let (mut client, _server) = connect();
+    let began = Instant::now();
+    for byte in HALF_A_HEAD {
+        if client.write_all(&[*byte]).await.is_err() {
+            break;
+        }
+        sleep(Duration::from_secs(1)).await;
+    }
+    let closed = seconds_until_closed(&mut client).await;
+    assert_eq!(closed, 0, "it was closed while bytes were still coming");
+    assert!(began.elapsed() < Duration::from_secs(12));
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_head_has_its_own_time() {
+    let (mut client, _server) = connect();
+    for _ in 0..3 {
+        let (first, second) = REQUEST.split_at(9);
+        client.write_all(first).await.unwrap();
+        sleep(Duration::from_secs(8)).await;
+        answers(&mut client, second).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn pipelined_requests_are_answered() {
+    let (mut client, _server) = connect();
+    let two_and_a_half = [REQUEST, REQUEST, HALF_A_HEAD].concat();
+    answers(&mut client, &two_and_a_half).await;
+    answers(&mut client, b"").await;
+    sleep(Duration::from_secs(5)).await;
+    answers(&mut client, &REQUEST[HALF_A_HEAD.len()..]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_handler_is_not_idle() {
+    let (mut client, _server) = connect();
+    let slow = b"POST /slow HTTP/1.1\r\nHost: transom\r\nContent-Length: 0\r\n\r\n";
+    answers(&mut client, slow).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_read_is_not_waited_for() {
+    let (mut client, server) = connect();
+    let large = b"GET /large HTTP/1.1\r\nHost: transom\r\n\r\n";
+    client.write_all(large).await.unwrap();
+    let began = Instant::now();
+    assert!(server.await.unwrap().is_err());
+    assert_eq!(began.elapsed().as_secs(), 180);
+}
+
+#[tokio::test(start_paused = true)]
+async fn stopping_closes_what_is_idle_and_finishes_what_is_not() {
+    let (stop, stopped) = watch::channel(false);
+    let (mut idle, _server) = connect_until(stopped.clone());
+    answers(&mut idle, REQUEST).await;
+    let (mut busy, _server) = connect_until(stopped);
+    let slow = b"POST /slow HTTP/1.1\r\nHost: transom\r\nContent-Length: 0\r\n\r\n";
+    busy.write_all(slow).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+
+    stop.send_replace(true);
+    assert_eq!(seconds_until_closed(&mut idle).await, 0);
+    let mut answer = String::new();
+    busy.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    assert!(answer.contains("\r\nconnection: close\r\n"), "{answer}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn draining_makes_each_answer_the_last() {
+    let (_stop, stopped) = watch::channel(false);
+    let gate = gate(paths(), stopped);
+    gate.health.drain();
+    let (mut client, stream) = duplex(64 * 1024);
+    tokio::spawn(async move { gate.serve_http(stream).await });
+    client.write_all(REQUEST).await.unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.contains("\r\nconnection: close\r\n"), "{answer}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_does_not_come_is_told_so_and_closed() {
+    let (_stop, stopped) = watch::channel(false);
+    let metrics = Arc::new(Metrics::new());
+    let state = AppState {
+        webhook: Arc::new(WebhookState::new(Policy::default(), Arc::clone(&metrics))),
+        metrics,
+        limits: Limits::default(),
+    };
+    let (mut client, _server) = connect_to(router(state), stopped);
+    let half = b"POST /mutate HTTP/1.1\r\nHost: transom\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
+    client.write_all(half).await.unwrap();
+    let began = Instant::now();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).await.unwrap();
+    assert!(
+        answer.starts_with("HTTP/1.1 408 Request Timeout\r\n"),
+        "{answer}"
+    );
+    assert_eq!(began.elapsed().as_secs(), 10);
+}
+
+fn connect() -> (DuplexStream, JoinHandle<io::Result<()>>) {
+    let (stop, stopped) = watch::channel(false);
+    let (client, server) = connect_until(stopped);
+    // A sender that is gone would stop the connection.
+    let server = tokio::spawn(async move {
+        let _stop = stop;
+        server.await.unwrap()
+    });
+    (client, server)
+}
+
+fn connect_until(stopped: watch::Receiver<bool>) -> (DuplexStream, JoinHandle<io::Result<()>>) {
+    connect_to(paths(), stopped)
+}
+
+fn connect_to(
+    router: Router,
+    stopped: watch::Receiver<bool>,
+) -> (DuplexStream, JoinHandle<io::Result<()>>) {
+    let (client, stream) = duplex(1024);
+    let gate = gate(router, stopped);
+    let server = tokio::spawn(async move { gate.serve_http(stream).await });
+    (client, server)
+}
+
+fn gate(router: Router, stopped: watch::Receiver<bool>) -> Arc<Gate> {
+    let health = Arc::new(Health::default());
+    Gate::new(Transport::Plain, router, Limits::default(), health, stopped)
+}
+
+fn paths() -> Router {
+    let slow = async || sleep(Duration::from_secs(1000)).await;
+    Router::new()
+        .route("/", get(async || "ok"))
+        .route("/large", get(async || "x".repeat(1_000_000)))
+        .route("/slow", post(slow))
+}
+
+/// Sends, and reads the head of one answer with its two bytes of body, if it has any.
+async fn answers(client: &mut DuplexStream, request: &[u8]) {
+    client.write_all(request).await.unwrap();
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\r\n\r\n") {
+        answer.push(client.read_u8().await.unwrap());
+    }
+    let answer = String::from_utf8(answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    if answer.contains("content-length: 2\r\n") {
+        assert_eq!(client.read_u16().await.unwrap(), u16::from_be_bytes(*b"ok"));
+    }
+}
+
+async fn seconds_until_closed(client: &mut DuplexStream) -> u64 {
+    let began = Instant::now();
+    let mut rest = Vec::new();
+    let closed = timeout(Duration::from_secs(3600), client.read_to_end(&mut rest)).await;
+    assert!(closed.is_ok(), "it was never closed");
+    assert_eq!(String::from_utf8_lossy(&rest), "");
+    began.elapsed().as_secs()
+}

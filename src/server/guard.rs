@@ -1,0 +1,237 @@
+//! How long a connection may stay in which phase.
+//!
+//! hyper has one timer for "waiting for a head", which cannot tell a connection that rests from one that
+//! has begun a request and never ends it. The API server keeps idle connections for 90 s and does not
+//! retry a POST when it finds one closed, so the first must live; the second must die. So bytes and requests
+//! are noted here as they pass, and [`Guard::watch`] ends the connection when a phase lasts too long.
+//!
+//! Nothing here knows HTTP. `connection` puts it around each connection.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep};
+
+/// What a connection is doing. Each follows the one before it, round and round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// No request has begun. A response may still be on its way out, so this bounds a client that does
+    /// not read, too.
+    Idle = 0,
+    /// The first byte of a request has come; its head has not ended.
+    Head = 1,
+    /// A handler has the request. It has a time limit of its own for the body.
+    Service = 2,
+}
+
+/// The phase of one connection, shared by its stream, its service and its watch.
+///
+/// All three run in the connection's one task, so the order of memory accesses does not matter. The number
+/// only grows: its remainder by three is the phase, and any change of it is a new phase, even if it is the
+/// same one after a whole request.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Guard(Arc<AtomicU64>);
+
+impl Guard {
+    /// A stream that tells this guard when a request begins.
+    pub(super) fn stream<S>(&self, stream: S) -> Guarded<S> {
+        Guarded {
+            stream,
+            guard: self.clone(),
+        }
+    }
+
+    /// A handler got the request.
+    pub(super) fn request(&self) {
+        self.advance_to(Phase::Service);
+    }
+
+    /// The handler has answered.
+    ///
+    /// The beginning of a pipelined request may have been read already, together with the last one's body.
+    /// That counts as idle until another byte comes: it costs no more than an idle connection does.
+    pub(super) fn response(&self) {
+        self.advance_to(Phase::Idle);
+    }
+
+    /// Drives a connection until it ends by itself, or a phase lasts too long.
+    pub(super) fn watch<F: Future>(
+        &self,
+        connection: F,
+        idle: Duration,
+        head: Duration,
+    ) -> Watch<F> {
+        Watch {
+            connection: Box::pin(connection),
+            guard: self.clone(),
+            idle,
+            head,
+            since: self.turn(),
+            timer: Box::pin(sleep(idle)),
+        }
+    }
+
+    fn turn(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn advance_to(&self, phase: Phase) {
+        let turn = self.turn();
+        let steps = (phase as u64 + 3 - turn % 3) % 3;
+        self.0.store(turn + steps, Ordering::Relaxed);
+    }
+
+    fn byte_read(&self) {
+        if phase(self.turn()) == Phase::Idle {
+            self.advance_to(Phase::Head);
+        }
+    }
+}
+
+fn phase(turn: u64) -> Phase {
+    match turn % 3 {
+        0 => Phase::Idle,
+        1 => Phase::Head,
+        _ => Phase::Service,
+    }
+}
+
+/// The connection ended by itself, or its time was up.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Ended<T> {
+    /// By itself, with this.
+    Done(T),
+    /// It was idle for too long.
+    Idle,
+    /// A request's head took too long.
+    Head,
+}
+
+/// See [`Guard::watch`].
+pub(super) struct Watch<F> {
+    connection: Pin<Box<F>>,
+    guard: Guard,
+    idle: Duration,
+    head: Duration,
+    /// The turn that the timer was set for.
+    since: u64,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl<F> Watch<F> {
+    /// The connection, to tell it something.
+    pub(super) fn connection(&mut self) -> Pin<&mut F> {
+        self.connection.as_mut()
+    }
+}
+
+impl<F: Future> Future for Watch<F> {
+    type Output = Ended<F::Output>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Poll::Ready(done) = self.connection.as_mut().poll(cx) {
+            return Poll::Ready(Ended::Done(done));
+        }
+        let turn = self.guard.turn();
+        let (limit, ended) = match phase(turn) {
+            Phase::Idle => (self.idle, Ended::Idle),
+            Phase::Head => (self.head, Ended::Head),
+            Phase::Service => return Poll::Pending,
+        };
+        if turn != self.since {
+            self.since = turn;
+            self.timer.as_mut().reset(Instant::now() + limit);
+        }
+        ready!(self.timer.as_mut().poll(cx));
+        Poll::Ready(ended)
+    }
+}
+
+/// A stream that tells a [`Guard`] when a request begins.
+#[derive(Debug)]
+pub(super) struct Guarded<S> {
+    stream: S,
+    guard: Guard,
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        if buffer.filled().len() > before {
+            self.guard.byte_read();
+        }
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_only_moves_on() {
+        let guard = Guard::default();
+        let phases = |guard: &Guard| phase(guard.turn());
+        guard.byte_read();
+        let head = guard.turn();
+        guard.byte_read();
+        assert_eq!(guard.turn(), head, "a trickle is still the same head");
+        guard.request();
+        guard.byte_read();
+        assert_eq!(
+            phases(&guard),
+            Phase::Service,
+            "a body's bytes begin nothing"
+        );
+        guard.response();
+        assert_eq!(phases(&guard), Phase::Idle);
+        guard.request();
+        assert_eq!(
+            phases(&guard),
+            Phase::Service,
+            "pipelined: its head was in the buffer"
+        );
+        guard.response();
+        assert_ne!(guard.turn(), 0, "another rest has its own time");
+    }
+}

@@ -1,0 +1,196 @@
+//! The two paths of the webhook, and everything that is said before a review is looked at.
+//!
+//! Method, path, Content-Type, size and time are checked here, each with one sentence for whoever reads
+//! it; what is in the body is [`webhook::answer`]'s. Tests call [`router`] in process.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::HttpBody;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::http::header::{CONNECTION, CONTENT_TYPE, EXPECT, HeaderMap};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use tower_http::catch_panic::CatchPanicLayer;
+
+use super::Limits;
+use super::body::{self, BodyError};
+use crate::metrics::{Metrics, Stage};
+use crate::webhook::{self, Endpoint, WebhookState};
+
+/// What handlers share.
+#[derive(Clone, Debug)]
+pub struct AppState {
+    /// The webhook's own: policy, facts.
+    pub webhook: Arc<WebhookState>,
+    /// Where failures are counted.
+    pub metrics: Arc<Metrics>,
+    /// What a body is bounded by.
+    pub limits: Limits,
+}
+
+/// `POST /mutate` and `POST /validate`.
+pub fn router(state: AppState) -> Router {
+    let mutate = |State(state), request| review(Endpoint::Mutate, state, request);
+    let validate = |State(state), request| review(Endpoint::Validate, state, request);
+    let metrics = Arc::clone(&state.metrics);
+    let routes = Router::new()
+        .route("/mutate", post(mutate))
+        .route("/validate", post(validate))
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+        .with_state(state);
+    catch_panics(routes, metrics)
+}
+
+/// No Retry-After: the API server would retry, and the same object would do the same again. What was said
+/// in the panic is in the log, and stays there.
+fn catch_panics(routes: Router, metrics: Arc<Metrics>) -> Router {
+    routes.layer(CatchPanicLayer::custom(
+        move |_: Box<dyn Any + Send + 'static>| {
+            metrics.error(Stage::Panic);
+            sentence(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "this review met a bug in Transom: please report the line with \"panic\" in its log",
+            )
+        },
+    ))
+}
+
+async fn review(endpoint: Endpoint, state: AppState, request: Request) -> Response {
+    let AppState {
+        webhook,
+        metrics,
+        limits,
+    } = state;
+    if !is_json(request.headers()) {
+        metrics.error(Stage::ContentType);
+        let answer = unsupported_media_type(request.headers());
+        return unread(request, answer);
+    }
+    let (parts, mut body) = request.into_parts();
+    match body::read(&mut body, limits.body_bytes, limits.body).await {
+        Ok(bytes) => webhook::answer(endpoint, &bytes, &webhook),
+        Err(BodyError::TooLarge) => {
+            metrics.error(Stage::BodyTooLarge);
+            unread(Request::from_parts(parts, body), too_large(limits))
+        }
+        Err(BodyError::TooSlow) => {
+            metrics.error(Stage::BodyTimeout);
+            ([(CONNECTION, "close")], too_slow(limits)).into_response()
+        }
+        Err(BodyError::Broken) => {
+            metrics.error(Stage::Malformed);
+            sentence(
+                StatusCode::BAD_REQUEST,
+                "the body ended before its announced length: send the whole AdmissionReview",
+            )
+        }
+    }
+}
+
+/// Answers a request whose body was not read to its end.
+///
+/// It is thrown away while the client still sends, so that the client comes to read the answer: a socket
+/// that is closed with bytes unread resets the connection, and the answer is lost with it.
+fn unread(request: Request, answer: Response) -> Response {
+    if request.body().is_end_stream() {
+        return answer;
+    }
+    // Who expects a `100 Continue` sends nothing until it comes.
+    if !request.headers().contains_key(EXPECT) {
+        tokio::spawn(body::discard(request.into_body()));
+    }
+    ([(CONNECTION, "close")], answer).into_response()
+}
+
+/// Parameters such as `; charset=utf-8` change nothing: JSON is UTF-8.
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(content_type) = headers.get(CONTENT_TYPE).and_then(|v| v.to_str().ok()) else {
+        return false;
+    };
+    let essence = content_type.split(';').next().unwrap_or_default();
+    essence.trim().eq_ignore_ascii_case("application/json")
+}
+
+fn unsupported_media_type(headers: &HeaderMap) -> Response {
+    let given = match headers.get(CONTENT_TYPE) {
+        Some(value) => format!("Content-Type {value:?} is not understood"),
+        None => "there is no Content-Type".to_owned(),
+    };
+    sentence(
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        format!("{given}: send an AdmissionReview as application/json"),
+    )
+}
+
+fn too_large(limits: Limits) -> Response {
+    sentence(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        format!(
+            "the body is larger than {} bytes: send a smaller object, or raise --max-body-bytes",
+            limits.body_bytes
+        ),
+    )
+}
+
+fn too_slow(limits: Limits) -> Response {
+    sentence(
+        StatusCode::REQUEST_TIMEOUT,
+        format!(
+            "the body did not arrive within {} s: send all of it, in the length that was announced",
+            limits.body.as_secs_f32()
+        ),
+    )
+}
+
+async fn not_found(request: Request) -> Response {
+    let text = format!(
+        "there is nothing at {}: reviews are answered at /mutate and /validate",
+        request.uri().path()
+    );
+    unread(request, sentence(StatusCode::NOT_FOUND, text))
+}
+
+async fn method_not_allowed(request: Request) -> Response {
+    let text = format!(
+        "{} is not understood here: send an AdmissionReview with POST",
+        request.method()
+    );
+    unread(request, sentence(StatusCode::METHOD_NOT_ALLOWED, text))
+}
+
+fn sentence(status: StatusCode, sentence: impl Into<String>) -> Response {
+    let mut text = sentence.into();
+    text.push('\n');
+    (status, text).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use axum::http::header::RETRY_AFTER;
+    use axum::routing::get;
+    use tower::ServiceExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_an_answer_that_nobody_retries() {
+        let metrics = Arc::new(Metrics::new());
+        let routes = Router::new().route("/", get(panics));
+        let router = catch_panics(routes, Arc::clone(&metrics));
+        let request = Request::get("/").body(Body::empty()).unwrap();
+        let response = router.oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(!response.headers().contains_key(RETRY_AFTER));
+        let counted = "transom_errors_total{stage=\"panic\"} 1\n";
+        assert!(metrics.render().contains(counted));
+    }
+
+    async fn panics() -> &'static str {
+        panic!("on purpose")
+    }
+}

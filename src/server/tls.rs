@@ -1,0 +1,186 @@
+//! TLS as this server speaks it, and the certificate it shows.
+//!
+//! One certificate for every client (an API server that was given an IP address sends no server name),
+//! TLS 1.2 and 1.3, HTTP/1.1 only. Where certificates come from is `certs` and `reload`; `connection` asks
+//! for the current configuration at each accept.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::NoServerSessionStorage;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::version::{TLS12, TLS13};
+use thiserror::Error;
+
+pub mod reload;
+
+/// The configuration for the next handshake; connections that are already up keep theirs.
+#[derive(Debug)]
+pub struct Tls(ArcSwap<ServerConfig>);
+
+impl Tls {
+    /// Serves this identity.
+    ///
+    /// # Errors
+    /// Never with the provider that is compiled in.
+    pub fn new(identity: Identity) -> Result<Self, rustls::Error> {
+        Ok(Self(ArcSwap::from_pointee(server_config(identity)?)))
+    }
+
+    /// What the next handshake uses.
+    #[must_use]
+    pub fn current(&self) -> Arc<ServerConfig> {
+        self.0.load_full()
+    }
+
+    /// Serves another identity from the next handshake on.
+    ///
+    /// # Errors
+    /// Never with the provider that is compiled in.
+    pub fn replace(&self, identity: Identity) -> Result<(), rustls::Error> {
+        self.0.store(Arc::new(server_config(identity)?));
+        Ok(())
+    }
+}
+
+/// A certificate chain with the key that belongs to it, parsed and checked.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    key: CertifiedKey,
+    not_after: i64,
+}
+
+/// Why two PEM files are not an identity.
+#[derive(Debug, Error)]
+pub enum IdentityError {
+    /// The certificate file is not PEM.
+    #[error("the certificate is not valid PEM: {0}")]
+    CertificatePem(pem::Error),
+    /// The certificate file has no certificate in it.
+    #[error("there is no CERTIFICATE block in the certificate file")]
+    NoCertificate,
+    /// The leaf is not an X.509 certificate.
+    #[error("the first certificate is not valid X.509: {0}")]
+    Leaf(x509_parser::error::X509Error),
+    /// The key file is not PEM, or has no key in it.
+    #[error("the private key is not valid PEM: {0}")]
+    KeyPem(pem::Error),
+    /// The key is of no use, or is not this certificate's.
+    #[error("the private key does not work with the certificate: {0}")]
+    Pair(rustls::Error),
+}
+
+impl Identity {
+    /// Reads a chain (leaf first) and its key; both must be there and belong together.
+    ///
+    /// # Errors
+    /// See [`IdentityError`].
+    pub fn from_pem(cert: &[u8], key: &[u8]) -> Result<Self, IdentityError> {
+        let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(cert)
+            .collect::<Result<_, _>>()
+            .map_err(IdentityError::CertificatePem)?;
+        let leaf = chain.first().ok_or(IdentityError::NoCertificate)?;
+        let (_, parsed) = x509_parser::parse_x509_certificate(leaf)
+            .map_err(|error| IdentityError::Leaf(error.into()))?;
+        let not_after = parsed.validity().not_after.timestamp();
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(IdentityError::KeyPem)?;
+        let key = CertifiedKey::from_der(chain, key, &ring::default_provider())
+            .map_err(IdentityError::Pair)?;
+        Ok(Self { key, not_after })
+    }
+
+    /// When the leaf expires, in seconds since 1970.
+    #[must_use]
+    pub fn not_after(&self) -> i64 {
+        self.not_after
+    }
+
+    /// The leaf certificate (DER).
+    #[must_use]
+    pub fn leaf(&self) -> &[u8] {
+        self.key.cert.first().map_or(&[], |leaf| leaf.as_ref())
+    }
+}
+
+fn server_config(identity: Identity) -> Result<ServerConfig, rustls::Error> {
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_protocol_versions(&[&TLS13, &TLS12])?
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(identity.key)));
+    // The API server would take h2 where the webhook is a loopback URL; nowhere else does it ask.
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    // The API server has no session cache, so tickets are work for nobody.
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use rcgen::{CertificateParams, KeyPair};
+
+    use super::*;
+
+    #[test]
+    fn rejects_what_is_not_a_pair() {
+        let (cert, key) = pair();
+        let (other, _) = pair();
+        let parse = |cert: &str, key: &str| Identity::from_pem(cert.as_bytes(), key.as_bytes());
+        assert!(parse(&cert, &key).is_ok());
+        assert!(matches!(parse("", &key), Err(IdentityError::NoCertificate)));
+        assert!(matches!(
+            parse(&key, &key),
+            Err(IdentityError::NoCertificate)
+        ));
+        assert!(matches!(parse(&cert, ""), Err(IdentityError::KeyPem(_))));
+        assert!(matches!(parse(&other, &key), Err(IdentityError::Pair(_))));
+        let half = &cert[..cert.len() / 2];
+        assert!(matches!(
+            parse(half, &key),
+            Err(IdentityError::CertificatePem(_))
+        ));
+        let nonsense = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        assert!(matches!(parse(nonsense, &key), Err(IdentityError::Leaf(_))));
+    }
+
+    /// `openssl ecparam -genkey` writes SEC1. It is the last OCTET STRING's content in a PKCS#8 key.
+    #[test]
+    fn accepts_a_sec1_key() {
+        let key = KeyPair::generate().unwrap();
+        let cert = CertificateParams::default().self_signed(&key).unwrap();
+        let sec1 = rcgen_sec1(&key);
+        assert!(Identity::from_pem(cert.pem().as_bytes(), sec1.as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn a_chain_keeps_its_order() {
+        let (cert, key) = pair();
+        let (issuer, _) = pair();
+        let identity =
+            Identity::from_pem(format!("{cert}{issuer}").as_bytes(), key.as_bytes()).unwrap();
+        assert_eq!(identity.key.cert.len(), 2);
+        let leaf = CertificateDer::from_pem_slice(cert.as_bytes()).unwrap();
+        assert_eq!(identity.leaf(), leaf.as_ref());
+    }
+
+    fn pair() -> (String, String) {
+        let key = KeyPair::generate().unwrap();
+        let cert = CertificateParams::default().self_signed(&key).unwrap();
+        (cert.pem(), key.serialize_pem())
+    }
+
+    fn rcgen_sec1(key: &KeyPair) -> String {
+        use base64::prelude::{BASE64_STANDARD, Engine};
+
+        // SEQUENCE { INTEGER 0, SEQUENCE { two OIDs }, OCTET STRING { the SEC1 key } }, P-256 only.
+        let pkcs8 = key.serialized_der();
+        let octets = 3 + 3 + 21;
+        assert_eq!(pkcs8[octets], 0x04);
+        let sec1 = BASE64_STANDARD.encode(&pkcs8[octets + 2..]);
+        format!("-----BEGIN EC PRIVATE KEY-----\n{sec1}\n-----END EC PRIVATE KEY-----\n")
+    }
+}

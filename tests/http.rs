@@ -1,0 +1,177 @@
+//! What is said before a review is looked at: the router in process, without sockets.
+
+#![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::header::{ALLOW, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{Request, StatusCode};
+use axum::response::Response;
+use http_body_util::BodyExt;
+use hyper::body::Frame;
+use tower::ServiceExt;
+use transom::config::Policy;
+use transom::metrics::Metrics;
+use transom::server::{AppState, Limits, router};
+use transom::webhook::WebhookState;
+
+#[path = "support/client.rs"]
+mod client;
+use client::REVIEW;
+
+#[tokio::test]
+async fn answers_reviews_at_both_paths_with_their_uid() {
+    let server = Test::new();
+    for path in ["/mutate", "/validate", "/mutate?timeout=10s"] {
+        for content_type in ["application/json", "Application/JSON; charset=utf-8"] {
+            let request = Request::post(path).header(CONTENT_TYPE, content_type);
+            let (response, text) = server.send(request.body(REVIEW.into())).await;
+            assert_eq!(response.status(), 200, "{text}");
+            assert_eq!(response.headers()[CONTENT_TYPE], "application/json");
+            assert!(text.contains(r#""uid":"4e1e8a5c""#), "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn rejects_another_path() {
+    let request = Request::post("/mutate/").body(Body::empty());
+    let (response, text) = Test::new().send(request).await;
+    assert_eq!(response.status(), StatusCode::NOT_FOUND);
+    assert_sentence(&text, &["/mutate/", "/mutate and /validate"]);
+}
+
+#[tokio::test]
+async fn rejects_another_method() {
+    for path in ["/mutate", "/validate"] {
+        let request = Request::get(path).body(Body::empty());
+        let (response, text) = Test::new().send(request).await;
+        assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
+        assert_eq!(response.headers()[ALLOW], "POST");
+        assert!(!response.headers().contains_key(CONNECTION));
+        assert_sentence(&text, &["GET", "POST"]);
+    }
+}
+
+#[tokio::test]
+async fn rejects_another_content_type() {
+    for content_type in [Some("text/json"), Some("application/yaml"), Some(""), None] {
+        let server = Test::new();
+        let mut request = Request::post("/mutate");
+        if let Some(content_type) = content_type {
+            request = request.header(CONTENT_TYPE, content_type);
+        }
+        let (response, text) = server.send(request.body(REVIEW.into())).await;
+        assert_eq!(response.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
+        assert_eq!(response.headers()[CONNECTION], "close");
+        assert_sentence(&text, &["Content-Type", "application/json"]);
+        server.assert_counted("content_type");
+    }
+}
+
+#[tokio::test]
+async fn rejects_a_body_that_is_too_large() {
+    let announced = Body::from("x".repeat(1001));
+    let unannounced = Body::new(Sent(vec![Bytes::from("x".repeat(501)); 2], false));
+    for body in [announced, unannounced] {
+        let server = Test::new();
+        let (response, text) = server.send(json(body)).await;
+        assert_eq!(response.status(), StatusCode::PAYLOAD_TOO_LARGE);
+        assert_eq!(response.headers()[CONNECTION], "close");
+        assert!(!response.headers().contains_key(RETRY_AFTER));
+        assert_sentence(&text, &["1000 bytes", "--max-body-bytes"]);
+        server.assert_counted("body_too_large");
+    }
+}
+
+#[tokio::test]
+async fn accepts_a_body_of_exactly_the_limit() {
+    let mut body = REVIEW.to_owned();
+    body += &" ".repeat(1000 - body.len());
+    let (response, text) = Test::new().send(json(body.into())).await;
+    assert_eq!(response.status(), 200, "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn rejects_a_body_that_does_not_arrive() {
+    let server = Test::new();
+    let body = Body::new(Sent(vec![Bytes::from("{")], true));
+    let (response, text) = server.send(json(body)).await;
+    assert_eq!(response.status(), StatusCode::REQUEST_TIMEOUT);
+    assert_eq!(response.headers()[CONNECTION], "close");
+    assert_sentence(&text, &["10 s"]);
+    server.assert_counted("body_timeout");
+}
+
+struct Test {
+    metrics: Arc<Metrics>,
+}
+
+impl Test {
+    fn new() -> Self {
+        Self {
+            metrics: Arc::new(Metrics::new()),
+        }
+    }
+
+    async fn send(&self, request: axum::http::Result<Request<Body>>) -> (Response<()>, String) {
+        let router = router(AppState {
+            webhook: Arc::new(WebhookState::new(
+                Policy::default(),
+                Arc::clone(&self.metrics),
+            )),
+            metrics: Arc::clone(&self.metrics),
+            limits: Limits {
+                body_bytes: 1000,
+                ..Limits::default()
+            },
+        });
+        let response = router.oneshot(request.unwrap()).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let text = body.collect().await.unwrap().to_bytes().to_vec();
+        let text = String::from_utf8(text).unwrap();
+        (Response::from_parts(parts, ()), text)
+    }
+
+    #[track_caller]
+    fn assert_counted(&self, stage: &str) {
+        let line = format!("transom_errors_total{{stage=\"{stage}\"}} 1\n");
+        assert!(self.metrics.render().contains(&line), "no {line}");
+    }
+}
+
+fn json(body: Body) -> axum::http::Result<Request<Body>> {
+    Request::post("/mutate")
+        .header(CONTENT_TYPE, "application/json")
+        .body(body)
+}
+
+#[track_caller]
+fn assert_sentence(text: &str, parts: &[&str]) {
+    assert_eq!(text.matches('\n').count(), 1, "{text}");
+    for part in parts {
+        assert!(text.contains(part), "no {part} in {text}");
+    }
+}
+
+/// Frames of a length that is not announced, and whether more never comes.
+struct Sent(Vec<Bytes>, bool);
+
+impl HttpBody for Sent {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        match self.0.pop() {
+            Some(frame) => Poll::Ready(Some(Ok(Frame::data(frame)))),
+            None if self.1 => Poll::Pending,
+            None => Poll::Ready(None),
+        }
+    }
+}

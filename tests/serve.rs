@@ -1,0 +1,273 @@
+//! `transom serve`, the program itself: its output, its files, its signals, its exit code.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::{fs, thread};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+#[path = "support/client.rs"]
+mod client;
+use client::{Authority, BOTH, PATIENCE, REVIEW, connect, exchange, get, post};
+
+#[tokio::test]
+async fn the_first_run_needs_nothing() {
+    let server = Serve::start(&["--drain-seconds", "0"]);
+    let ca = fs::read_to_string(server.directory.path().join("certs/ca.crt")).unwrap();
+    let mut stream = connect(server.address, "localhost", client::client(&ca, BOTH))
+        .await
+        .unwrap();
+    let answer = exchange(&mut stream, &post("/mutate", REVIEW)).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert!(answer.body.contains(r#""uid":"4e1e8a5c""#), "{answer:?}");
+
+    let port = server.address.port();
+    let (code, stdout) = server.end("TERM");
+    assert_eq!(code, Some(0));
+    let curl = format!(
+        "  curl --cacert certs/ca.crt -H 'Content-Type: application/json' \
+         --data-binary @examples/review.json https://localhost:{port}/mutate\n"
+    );
+    assert!(stdout.contains(&curl), "{stdout}");
+}
+
+#[tokio::test]
+async fn no_key_is_written() {
+    let server = Serve::start(&[]);
+    let written: Vec<_> = fs::read_dir(server.directory.path().join("certs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(written, ["ca.crt"]);
+    let ca = fs::read_to_string(server.directory.path().join("certs/ca.crt")).unwrap();
+    assert!(!ca.contains("PRIVATE"));
+}
+
+#[tokio::test]
+async fn a_certificate_from_files_prints_no_banner() {
+    let authority = Authority::new();
+    let files = tempfile::tempdir().unwrap();
+    let (cert, key) = authority.leaf();
+    let (cert_file, key_file) = (files.path().join("tls.crt"), files.path().join("tls.key"));
+    fs::write(&cert_file, cert).unwrap();
+    fs::write(&key_file, key).unwrap();
+    let server = Serve::start(&[
+        "--tls-cert-file",
+        cert_file.to_str().unwrap(),
+        "--tls-private-key-file",
+        key_file.to_str().unwrap(),
+        "--drain-seconds",
+        "0",
+    ]);
+    let config = authority.client(BOTH);
+    connect(server.address, "127.0.0.1", config).await.unwrap();
+    assert!(!server.directory.path().join("certs").exists());
+    assert_eq!(server.end("INT"), (Some(0), String::new()));
+}
+
+#[tokio::test]
+async fn tells_its_health_metrics_and_version() {
+    let server = Serve::start(&[]);
+    let mut stream = TcpStream::connect(server.admin_address).await.unwrap();
+    for path in ["/livez", "/readyz"] {
+        let answer = exchange(&mut stream, &get(path)).await;
+        assert_eq!((answer.status, answer.body.as_str()), (200, "ok"));
+    }
+    let answer = exchange(&mut stream, &get("/metrics")).await;
+    let content_type = "content-type: text/plain; version=0.0.4; charset=utf-8\r\n";
+    assert!(answer.head.contains(content_type), "{answer:?}");
+    assert!(answer.body.contains("transom_build_info{version="));
+    #[cfg(target_os = "linux")]
+    assert!(answer.body.contains("process_resident_memory_bytes "));
+    let answer = exchange(&mut stream, &get("/version")).await;
+    let version: Value = serde_json::from_str(&answer.body).unwrap();
+    assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
+}
+
+#[tokio::test]
+async fn draining_answers_while_readiness_fails_and_a_second_signal_aborts() {
+    let server = Serve::start(&["--drain-seconds", "3600"]);
+    let ca = fs::read_to_string(server.directory.path().join("certs/ca.crt")).unwrap();
+    server.signal("TERM");
+    server.wait_for_log("/readyz fails now");
+    let mut stream = TcpStream::connect(server.admin_address).await.unwrap();
+    let answer = exchange(&mut stream, &get("/readyz")).await;
+    assert_eq!(answer.status, 503, "{answer:?}");
+
+    let config = client::client(&ca, BOTH);
+    let mut late = connect(server.address, "localhost", config).await.unwrap();
+    let answer = exchange(&mut late, &post("/mutate", REVIEW)).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert!(answer.head.contains("connection: close\r\n"), "{answer:?}");
+    assert_eq!(server.end("TERM").0, Some(2));
+}
+
+#[tokio::test]
+async fn closing_finishes_what_is_in_flight() {
+    let server = Serve::start(&["--drain-seconds", "0"]);
+    let ca = fs::read_to_string(server.directory.path().join("certs/ca.crt")).unwrap();
+    let config = client::client(&ca, BOTH);
+    let mut stream = connect(server.address, "localhost", config).await.unwrap();
+    let head = format!(
+        "POST /mutate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n\
+         Expect: 100-continue\r\nContent-Length: {}\r\n\r\n",
+        REVIEW.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    // Once this comes, a handler is waiting for the body.
+    let mut go_on = [0; "HTTP/1.1 100 Continue\r\n\r\n".len()];
+    stream.read_exact(&mut go_on).await.unwrap();
+
+    server.signal("TERM");
+    server.wait_for_log("closing:");
+    let answer = exchange(&mut stream, REVIEW).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(stream.read(&mut [0]).await.unwrap(), 0);
+    assert_eq!(server.wait().0, Some(0));
+}
+
+#[test]
+fn a_port_that_is_taken_says_which_flag_to_change() {
+    let server = Serve::start(&[]);
+    let address = server.address.to_string();
+    let directory = tempfile::tempdir().unwrap();
+    let output = run(directory.path(), &["serve", "--bind", &address]);
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(error.lines().count(), 1, "{error}");
+    assert!(
+        error.contains(&address) && error.contains("--bind"),
+        "{error}"
+    );
+    assert!(!directory.path().join("certs").exists());
+}
+
+#[test]
+fn a_certificate_that_cannot_be_read_says_which() {
+    let directory = tempfile::tempdir().unwrap();
+    let flags = [
+        "--tls-cert-file",
+        "a.crt",
+        "--tls-private-key-file",
+        "a.key",
+    ];
+    let ports = ["--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0"];
+    let output = run(directory.path(), &[&["serve"], &flags[..], &ports].concat());
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("cannot read a.crt"), "{error}");
+}
+
+#[test]
+fn tells_its_version() {
+    let output = run(Path::new("."), &["--version"]);
+    let version = concat!("transom ", env!("CARGO_PKG_VERSION"), "\n");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), version);
+}
+
+/// A running `transom serve` in a directory of its own.
+struct Serve {
+    directory: TempDir,
+    child: Child,
+    address: SocketAddr,
+    admin_address: SocketAddr,
+    log: mpsc::Receiver<Value>,
+}
+
+impl Serve {
+    fn start(flags: &[&str]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut child = transom(directory.path())
+            .arg("serve")
+            .args(["--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0"])
+            .args(["--log-format", "json"])
+            .args(flags)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let (sender, log) = mpsc::channel();
+        thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                let event = serde_json::from_str(&line).unwrap_or(Value::String(line));
+                if sender.send(event).is_err() {
+                    break;
+                }
+            }
+        });
+        let ready = wait_for(&log, "ready:");
+        let address = |name: &str| ready[name].as_str().unwrap().parse().unwrap();
+        Self {
+            directory,
+            child,
+            address: address("address"),
+            admin_address: address("admin_address"),
+            log,
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let kill = Command::new("kill").args(["-s", name, &id]).status();
+        assert!(kill.unwrap().success());
+    }
+
+    fn wait_for_log(&self, text: &str) {
+        wait_for(&self.log, text);
+    }
+
+    fn end(self, signal: &str) -> (Option<i32>, String) {
+        self.signal(signal);
+        self.wait()
+    }
+
+    /// The exit code and what was on stdout.
+    fn wait(mut self) -> (Option<i32>, String) {
+        let mut stdout = String::new();
+        let mut pipe = self.child.stdout.take().unwrap();
+        pipe.read_to_string(&mut stdout).unwrap();
+        (self.child.wait().unwrap().code(), stdout)
+    }
+}
+
+impl Drop for Serve {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn wait_for(log: &mpsc::Receiver<Value>, text: &str) -> Value {
+    loop {
+        let event = log.recv_timeout(PATIENCE).unwrap();
+        if event["message"].as_str().unwrap_or_default().contains(text) {
+            return event;
+        }
+    }
+}
+
+fn run(directory: &Path, args: &[&str]) -> Output {
+    transom(directory).args(args).output().unwrap()
+}
+
+/// The program, with nothing of our own environment that would change it.
+fn transom(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_transom"));
+    command.current_dir(directory);
+    for (name, _) in std::env::vars() {
+        if name.starts_with("TRANSOM_") {
+            command.env_remove(name);
+        }
+    }
+    command
+}

@@ -1,0 +1,310 @@
+//! TLS for real: sockets, handshakes, and certificates that change under a running server.
+
+#![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustls::ProtocolVersion;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_rustls::client::TlsStream;
+use transom::config::Policy;
+use transom::metrics::Metrics;
+use transom::server::tls::reload::PairFiles;
+use transom::server::{Limits, Options, Server, TlsSource};
+use transom::webhook::WebhookState;
+
+#[path = "support/client.rs"]
+mod client;
+use client::{ANY_PORT, Authority, BOTH, PATIENCE, REVIEW, connect, exchange, get, post};
+
+#[tokio::test]
+async fn answers_over_tls_1_2_and_1_3() {
+    let server = Test::start().await;
+    for (version, spoken) in [
+        (&rustls::version::TLS12, ProtocolVersion::TLSv1_2),
+        (&rustls::version::TLS13, ProtocolVersion::TLSv1_3),
+    ] {
+        let config = server.authority.client(&[version]);
+        let mut stream = connect(server.address, "localhost", config).await.unwrap();
+        assert_eq!(stream.get_ref().1.protocol_version(), Some(spoken));
+        let answer = exchange(&mut stream, &post("/mutate?timeout=10s", REVIEW)).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        assert!(answer.body.contains(r#""uid":"4e1e8a5c""#), "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_instead_of_a_name_works() {
+    let server = Test::start().await;
+    let config = server.authority.client(BOTH);
+    let mut stream = connect(server.address, "127.0.0.1", config).await.unwrap();
+    let answer = exchange(&mut stream, &post("/validate", REVIEW)).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+}
+
+#[tokio::test]
+async fn speaks_http_1_1_only() {
+    let server = Test::start().await;
+    let mut config = server.authority.client(BOTH);
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let stream = connect(server.address, "localhost", config.clone()).await;
+    let stream = stream.unwrap();
+    assert_eq!(
+        stream.get_ref().1.alpn_protocol(),
+        Some(b"http/1.1".as_slice())
+    );
+
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    assert!(connect(server.address, "localhost", config).await.is_err());
+    eventually(|| server.metric("transom_errors_total{stage=\"tls_handshake\"}") == 1).await;
+}
+
+#[tokio::test]
+async fn plain_http_gets_no_answer_and_the_server_goes_on() {
+    let server = Test::start().await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(get("/mutate").as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    assert!(!answer.starts_with(b"HTTP"));
+    server.connect().await;
+}
+
+#[tokio::test]
+async fn a_silent_client_is_not_waited_for() {
+    let limits = Limits {
+        handshake: Duration::from_millis(50),
+        ..Limits::default()
+    };
+    let server = Test::start_with(limits).await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let closed = tokio::time::timeout(PATIENCE, stream.read_u8()).await;
+    assert!(closed.unwrap().is_err());
+}
+
+#[tokio::test]
+async fn connections_above_the_limit_wait_for_a_place() {
+    let limits = Limits {
+        connections: 1,
+        ..Limits::default()
+    };
+    let server = Test::start_with(limits).await;
+    let first = server.connect().await;
+    let (address, config) = (server.address, server.authority.client(BOTH));
+    let second = tokio::spawn(connect(address, "localhost", config));
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(!second.is_finished());
+    drop(first);
+    let mut second = second.await.unwrap().unwrap();
+    let answer = exchange(&mut second, &post("/mutate", REVIEW)).await;
+    assert_eq!(answer.status, 200);
+}
+
+#[tokio::test]
+async fn a_client_that_sends_too_much_comes_to_read_why() {
+    let server = Test::start().await;
+    let large = "x".repeat(20 * 1024 * 1024);
+    for (path, status) in [("/mutate", 413), ("/nothing", 404)] {
+        let mut stream = server.connect().await;
+        let answer = exchange(&mut stream, &post(path, &large)).await;
+        assert_eq!(answer.status, status, "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_new_certificate_is_for_the_next_connection() {
+    let server = Test::start().await;
+    let mut before = server.connect().await;
+    let new = server.authority.leaf();
+    server.write(&new);
+    eventually(|| server.metric(RELOADED) == 1).await;
+
+    let after = server.connect().await;
+    assert_eq!(shown(&after), der(&new.0));
+    assert_ne!(shown(&before), der(&new.0));
+    let answer = exchange(&mut before, &post("/mutate", REVIEW)).await;
+    assert_eq!(answer.status, 200, "a connection outlives its certificate");
+}
+
+#[tokio::test]
+async fn every_one_of_several_certificates_is_taken() {
+    let server = Test::start().await;
+    for count in 1..=3 {
+        let new = server.authority.leaf();
+        server.write(&new);
+        eventually(|| server.metric(RELOADED) == count).await;
+        assert_eq!(shown(&server.connect().await), der(&new.0));
+    }
+}
+
+#[tokio::test]
+async fn half_a_pair_is_refused_and_heals() {
+    let server = Test::start().await;
+    let old = shown(&server.connect().await);
+    let new = server.authority.leaf();
+    replace(&server.directory.path().join("tls.crt"), &new.0);
+    eventually(|| server.metric(REFUSED) == 1).await;
+    assert_eq!(shown(&server.connect().await), old);
+
+    replace(&server.directory.path().join("tls.key"), &new.1);
+    eventually(|| server.metric(RELOADED) == 1).await;
+    assert_eq!(shown(&server.connect().await), der(&new.0));
+    assert_eq!(server.metric(REFUSED), 1, "one bad content counts once");
+}
+
+/// As the kubelet does it: tls.crt → ..data/tls.crt, ..data → a directory, and ..data is replaced.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_mounted_secret_is_followed() {
+    use std::os::unix::fs::symlink;
+
+    let authority = Authority::new();
+    let directory = tempfile::tempdir().unwrap();
+    let swap = |version: &str, pair: &(String, String)| {
+        let root = directory.path();
+        fs::create_dir(root.join(version)).unwrap();
+        write(&root.join(version), pair);
+        symlink(version, root.join("..data_tmp")).unwrap();
+        fs::rename(root.join("..data_tmp"), root.join("..data")).unwrap();
+    };
+    swap("..2026_01", &authority.leaf());
+    for file in ["tls.crt", "tls.key"] {
+        let target = Path::new("..data").join(file);
+        symlink(target, directory.path().join(file)).unwrap();
+    }
+    let server = Test::start_in(directory.path(), authority, Limits::default()).await;
+    let new = server.authority.leaf();
+    swap("..2026_02", &new);
+    fs::remove_dir_all(directory.path().join("..2026_01")).unwrap();
+    eventually(|| server.metric(RELOADED) == 1).await;
+    assert_eq!(shown(&server.connect().await), der(&new.0));
+}
+
+#[tokio::test]
+async fn the_expiry_of_what_is_served_is_a_metric() {
+    let server = Test::start().await;
+    assert!(server.metric("transom_certificate_expiry_timestamp_seconds") > 1_000_000_000);
+}
+
+#[tokio::test]
+async fn ending_closes_idle_connections() {
+    let server = Test::start().await;
+    let mut idle = server.connect().await;
+    let answer = exchange(&mut idle, &post("/mutate", REVIEW)).await;
+    assert_eq!(answer.status, 200);
+    server.signals.send("SIGTERM").await.unwrap();
+    let ended = tokio::time::timeout(PATIENCE, server.running).await;
+    ended.unwrap().unwrap().unwrap();
+    assert_eq!(idle.read(&mut [0]).await.unwrap(), 0);
+}
+
+const RELOADED: &str = "transom_certificate_reloads_total{result=\"success\"}";
+const REFUSED: &str = "transom_certificate_reloads_total{result=\"failure\"}";
+
+/// A server that looks at its files all the time.
+struct Test {
+    directory: TempDir,
+    authority: Authority,
+    address: std::net::SocketAddr,
+    metrics: Arc<Metrics>,
+    signals: mpsc::Sender<&'static str>,
+    running: JoinHandle<anyhow::Result<()>>,
+}
+
+impl Test {
+    async fn start() -> Self {
+        Self::start_with(Limits::default()).await
+    }
+
+    async fn start_with(limits: Limits) -> Self {
+        let authority = Authority::new();
+        let directory = tempfile::tempdir().unwrap();
+        write(directory.path(), &authority.leaf());
+        let mut test = Self::start_in(directory.path(), authority, limits).await;
+        test.directory = directory;
+        test
+    }
+
+    async fn start_in(files: &Path, authority: Authority, limits: Limits) -> Self {
+        let options = Options {
+            bind: ANY_PORT,
+            admin_bind: ANY_PORT,
+            tls: TlsSource::Files {
+                files: PairFiles {
+                    cert: files.join("tls.crt"),
+                    key: files.join("tls.key"),
+                },
+                poll: Duration::from_millis(10),
+            },
+            drain: Duration::ZERO,
+            limits,
+        };
+        let metrics = Arc::new(Metrics::new());
+        let webhook = Arc::new(WebhookState::new(Policy::default(), Arc::clone(&metrics)));
+        let server = Server::bind(options, webhook, Arc::clone(&metrics))
+            .await
+            .unwrap();
+        let (signals, receiver) = mpsc::channel(2);
+        Self {
+            directory: tempfile::tempdir().unwrap(),
+            authority,
+            address: server.address(),
+            metrics,
+            signals,
+            running: tokio::spawn(server.run(receiver)),
+        }
+    }
+
+    async fn connect(&self) -> TlsStream<TcpStream> {
+        let config = self.authority.client(BOTH);
+        connect(self.address, "localhost", config).await.unwrap()
+    }
+
+    fn write(&self, pair: &(String, String)) {
+        write(self.directory.path(), pair);
+    }
+
+    fn metric(&self, name: &str) -> u64 {
+        let text = self.metrics.render();
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap().trim().parse().unwrap()
+    }
+}
+
+fn write(directory: &Path, (cert, key): &(String, String)) {
+    replace(&directory.join("tls.crt"), cert);
+    replace(&directory.join("tls.key"), key);
+}
+
+/// At once: a look at a file that is still empty would count as one more refusal.
+fn replace(file: &Path, content: &str) {
+    let new = file.with_extension("new");
+    fs::write(&new, content).unwrap();
+    fs::rename(new, file).unwrap();
+}
+
+fn shown(stream: &TlsStream<TcpStream>) -> CertificateDer<'static> {
+    let chain = stream.get_ref().1.peer_certificates().unwrap();
+    chain[0].clone().into_owned()
+}
+
+fn der(pem: &str) -> CertificateDer<'static> {
+    CertificateDer::from_pem_slice(pem.as_bytes()).unwrap()
+}
+
+async fn eventually(condition: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !condition() {
+        assert!(began.elapsed() < PATIENCE, "it never came true");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
