@@ -8,29 +8,35 @@ use std::fmt::{self, Write};
 /// One step of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<'a> {
-    /// A field of an object, or a key of a map such as annotations.
+    /// A field of an object.
     Name(&'a str),
+    /// A key of a map such as annotations, which may hold any character.
+    Key(&'a str),
     /// An element of a list.
     Index(u32),
 }
 
 impl Step<'_> {
-    /// Writes a step as Kubernetes does, but names that hold more than letters, digits, `_` and
+    /// Writes a step as Kubernetes does, but keys that hold more than letters, digits, `_` and
     /// `-` are quoted, so that a path can be taken apart again:
     /// `metadata.annotations["example.com/a"]`.
     pub(crate) fn write_dotted(self, first: bool, out: &mut (impl Write + ?Sized)) -> fmt::Result {
         match self {
-            Self::Index(index) => write!(out, "[{index}]"),
-            Self::Name(name) if is_plain(name) => {
+            Self::Index(index) => {
+                out.write_str("[")?;
+                write_index(index, out)?;
+                out.write_str("]")
+            }
+            Self::Key(key) if !is_plain(key) => {
+                out.write_str("[\"")?;
+                out.write_str(key)?;
+                out.write_str("\"]")
+            }
+            Self::Name(name) | Self::Key(name) => {
                 if !first {
                     out.write_str(".")?;
                 }
                 out.write_str(name)
-            }
-            Self::Name(name) => {
-                out.write_str("[\"")?;
-                out.write_str(name)?;
-                out.write_str("\"]")
             }
         }
     }
@@ -38,13 +44,20 @@ impl Step<'_> {
     /// Writes a step of a JSON Pointer (RFC 6901).
     pub(crate) fn write_pointer(self, out: &mut (impl Write + ?Sized)) -> fmt::Result {
         match self {
-            Self::Index(index) => write!(out, "/{index}"),
-            Self::Name(name) => {
+            Self::Index(index) => {
+                out.write_str("/")?;
+                write_index(index, out)
+            }
+            Self::Name(name) | Self::Key(name) => {
                 out.write_str("/")?;
                 write_token(name, out)
             }
         }
     }
+}
+
+fn write_index(index: u32, out: &mut (impl Write + ?Sized)) -> fmt::Result {
+    out.write_str(itoa::Buffer::new().format(index))
 }
 
 fn is_plain(name: &str) -> bool {
@@ -99,7 +112,7 @@ mod tests {
         let (dotted, pointer) = written(&[
             Step::Name("metadata"),
             Step::Name("annotations"),
-            Step::Name("a.b/c~d"),
+            Step::Key("a.b/c~d"),
         ]);
         assert_eq!(dotted, "metadata.annotations[\"a.b/c~d\"]");
         assert_eq!(pointer, "/metadata/annotations/a.b~1c~0d");

@@ -5,6 +5,7 @@
 //! whom (`decision`).
 
 use std::fmt::{Result, Write};
+use std::ops::Range;
 
 use crate::admit::{Judgement, Outcome, Verdict};
 use crate::decision::{Effect, Endpoint, Finding, Mode};
@@ -21,18 +22,22 @@ type Piece<'m> = &'m dyn Fn(&mut dyn Write) -> Result;
 pub(crate) struct Message<'v, 'r, 'a> {
     verdict: &'v Verdict<'r, 'a>,
     tape: &'v Tape<'a>,
-    /// The paths of the findings, one after the other: each is told up to three times.
-    paths: String,
-    /// Where each finding's path ends.
-    ends: Vec<usize>,
+    /// The findings in short (`CODE effect path; …`): each path is told up to three times.
+    summary: String,
+    /// Where each finding's path is in the summary; empty for those beyond the full ones.
+    paths: Vec<Range<usize>>,
 }
 
 impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
     pub(crate) fn new(verdict: &'v Verdict<'r, 'a>) -> Self {
         let tape = verdict.request().tape();
         let findings = verdict.findings();
-        let mut paths = String::with_capacity(findings.len().min(2 * FULL) * 64);
-        let mut ends = Vec::with_capacity(findings.len());
+        let mut message = Self {
+            verdict,
+            tape,
+            summary: String::with_capacity(findings.len().min(2 * FULL) * 80 + 120),
+            paths: Vec::with_capacity(findings.len()),
+        };
         let (mut denied, mut others) = (0, 0);
         for finding in findings {
             let count = match finding.effect {
@@ -40,28 +45,33 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
                 _ => &mut others,
             };
             *count += 1;
-            if *count <= FULL {
-                // Writing to memory does not fail.
-                let _ = finding.path(tape).write_dotted(&mut paths);
+            let told = *count <= FULL;
+            message.summarize(finding, told);
+        }
+        message
+    }
+
+    fn summarize(&mut self, finding: &Finding, told: bool) {
+        let summary = &mut self.summary;
+        if told {
+            let separator = if summary.is_empty() { "" } else { "; " };
+            let (code, effect) = (finding.rule().code, finding.effect.name());
+            for text in [separator, code, " ", effect, " "] {
+                summary.push_str(text);
             }
-            ends.push(paths.len());
         }
-        Self {
-            verdict,
-            tape,
-            paths,
-            ends,
+        let start = summary.len();
+        if told {
+            // Writing to memory does not fail.
+            let _ = finding.path(self.tape).write_dotted(summary);
         }
+        self.paths.push(start..summary.len());
     }
 
     /// The findings that are told in full, with their paths.
     fn findings(&self) -> impl Iterator<Item = (&Finding, &str)> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        let spans = starts.zip(&self.ends);
-        let findings = self.verdict.findings().iter();
-        findings
-            .zip(spans)
-            .map(|(finding, (start, end))| (finding, &self.paths[start..*end]))
+        let paths = self.paths.iter().map(|path| &self.summary[path.clone()]);
+        self.verdict.findings().iter().zip(paths)
     }
 
     fn denied(&self) -> impl Iterator<Item = (&Finding, &str)> {
@@ -141,19 +151,13 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
 
     /// A finding with everything that belongs to it, in a line of its own.
     fn full(&self, finding: &Finding, path: &str, out: &mut dyn Write) -> Result {
-        let rule = finding.rule();
         out.write_str("\n- ")?;
         self.field(finding, path, out)?;
-        for text in [" [", rule.code, " ", rule.name, "] ", rule.reason] {
-            out.write_str(text)?;
-        }
         if let Some(at) = finding.against {
-            out.write_str(" It stands against ")?;
+            out.write_str(" against ")?;
             self.place(at, out)?;
-            out.write_str(".")?;
         }
-        out.write_str(" ")?;
-        out.write_str(rule.remedy)
+        out.write_str(&finding.hit.told().full)
     }
 
     /// The causes of a denial, for clients of the API: path and message of each.
@@ -165,11 +169,8 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
             }
             Outcome::Judged(_) => {
                 for (finding, path) in self.denied().take(FULL) {
-                    let rule = finding.rule();
-                    cause(path, &|out| {
-                        let texts = [rule.code, " ", rule.name, ": ", rule.brief];
-                        texts.into_iter().try_for_each(|text| out.write_str(text))
-                    });
+                    let told = finding.hit.told();
+                    cause(path, &|out| out.write_str(&told.brief));
                 }
             }
         }
@@ -273,14 +274,9 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
         let count = self.verdict.findings().len();
         if count > 0 {
             annotation("findings", &|out| {
-                for (i, (finding, path)) in self.findings().take(FULL).enumerate() {
-                    let separator = if i > 0 { "; " } else { "" };
-                    let (code, effect) = (finding.rule().code, finding.effect.name());
-                    for text in [separator, code, " ", effect, " ", path] {
-                        out.write_str(text)?;
-                    }
-                }
-                match count.saturating_sub(FULL) {
+                out.write_str(&self.summary)?;
+                let told = self.paths.iter().filter(|path| !path.is_empty()).count();
+                match count - told {
                     0 => Ok(()),
                     rest => write!(out, "; and {rest} more"),
                 }

@@ -7,7 +7,6 @@
 
 pub(crate) mod trie;
 
-use std::borrow::Cow;
 use std::fmt::{self, Formatter};
 use std::hash::{Hash, Hasher};
 
@@ -94,13 +93,7 @@ impl<'a> Tape<'a> {
             problem: None,
         };
         let mut json = serde_json::Deserializer::from_str(json);
-        Seed {
-            tape: &mut tape,
-            field: trie.review,
-            index: 0,
-            up: NOWHERE,
-        }
-        .deserialize(&mut json)?;
+        Seed::new(&mut tape, trie.review, 0, NOWHERE).deserialize(&mut json)?;
         json.end()?;
         Ok(tape)
     }
@@ -125,7 +118,8 @@ impl<'a> Tape<'a> {
 
     /// The entries directly below one.
     pub(crate) fn children(&self, at: At) -> impl Iterator<Item = At> + '_ {
-        let end = self.entry(at).end;
+        // One that is still open ends where the tape does.
+        let end = self.entry(at).end.min(self.len());
         let mut next = at + 1;
         std::iter::from_fn(move || {
             let here = next;
@@ -155,7 +149,7 @@ impl<'a> Tape<'a> {
     /// The name of this field in its object; elements and members have none.
     pub(crate) fn name(&self, at: At) -> Option<&'static str> {
         match self.trie.node(self.entry(at).field).edge {
-            Edge::Name(name) => Some(name),
+            Edge::Name(name) | Edge::Key(name) => Some(name),
             _ => None,
         }
     }
@@ -209,8 +203,9 @@ impl<'a> Tape<'a> {
         let step = match self.trie.node(entry.field).edge {
             Edge::Root => return Ok(()),
             Edge::Name(name) => Step::Name(name),
+            Edge::Key(name) => Step::Key(name),
             Edge::Item => Step::Index(entry.index),
-            Edge::Member => Step::Name(self.text(at).unwrap_or_default()),
+            Edge::Member => Step::Key(self.text(at).unwrap_or_default()),
             Edge::Value => return self.each_step(entry.up, visit),
         };
         self.each_step(entry.up, visit)?;
@@ -241,6 +236,7 @@ impl<'a> Tape<'a> {
         let mut push = |step: Step<'_>| step.write_dotted(path.is_empty(), &mut path);
         let last = match self.trie.node(problem.field).edge {
             Edge::Name(name) => Some(Step::Name(name)),
+            Edge::Key(name) => Some(Step::Key(name)),
             Edge::Item => Some(Step::Index(problem.index)),
             Edge::Root if problem.up != NOWHERE => Some(Step::Name("object")),
             Edge::Root | Edge::Member | Edge::Value => None,
@@ -316,7 +312,7 @@ impl<'a> Tape<'a> {
                 break;
             }
             match self.trie.node(self.entry(child).field).edge {
-                Edge::Name(name) => write!(out, "{name}: ")?,
+                Edge::Name(name) | Edge::Key(name) => write!(out, "{name}: ")?,
                 Edge::Member => {
                     write_cut(self.text(child).unwrap_or_default(), out)?;
                     out.write_str(": ")?;
@@ -355,26 +351,29 @@ impl<'a> Tape<'a> {
         Some(self.entry(at).up).filter(|up| *up != NOWHERE)
     }
 
-    fn full(&mut self, seed: &Position) -> bool {
-        if self.entries.len() < MAX_ENTRIES {
-            return false;
-        }
-        self.flaw(seed, Flaw::TooMany);
-        true
-    }
-
-    fn push(&mut self, position: &Position, value: Value<'a>) -> Option<At> {
-        if self.full(position) {
+    /// Appends an entry; `None` where the tape is full.
+    #[inline]
+    fn push(&mut self, position: Position, value: Value<'a>) -> Option<At> {
+        if self.entries.len() >= MAX_ENTRIES {
+            self.flaw(position, Flaw::TooMany);
             return None;
         }
+        let Position { field, index, up } = position;
         let at = self.len();
         self.entries.push(Entry {
             value,
-            field: position.field,
-            index: position.index,
-            up: position.up,
+            field,
+            index,
+            up,
             end: at + 1,
         });
+        Some(at)
+    }
+
+    /// Starts a list or map; what follows lies in it until it is closed.
+    fn open(&mut self, position: Position, value: Value<'a>) -> Option<At> {
+        let at = self.push(position, value)?;
+        self.entries[at as usize].end = NOWHERE;
         Some(at)
     }
 
@@ -389,13 +388,15 @@ impl<'a> Tape<'a> {
         }
     }
 
+    #[cold]
     fn keep_text(&mut self, text: &str) -> Value<'a> {
         let start = self.unescaped.len() as u32;
         self.unescaped.push_str(text);
         Value::Unescaped(start, self.unescaped.len() as u32)
     }
 
-    fn flaw(&mut self, position: &Position, what: Flaw) {
+    #[cold]
+    fn flaw(&mut self, position: Position, what: Flaw) {
         self.problem.get_or_insert(Problem {
             up: position.up,
             field: position.field,
@@ -461,6 +462,7 @@ impl fmt::Display for FieldPath<'_> {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Position {
     field: FieldId,
     index: u32,
@@ -470,38 +472,40 @@ struct Position {
 /// Reads one value of the body into the tape, or skips it.
 struct Seed<'p, 'a> {
     tape: &'p mut Tape<'a>,
-    field: FieldId,
-    index: u32,
-    up: At,
+    node: &'a Node,
+    position: Position,
 }
 
-impl<'a> Seed<'_, 'a> {
-    fn position(&self) -> Position {
-        Position {
-            field: self.field,
-            index: self.index,
-            up: self.up,
+impl<'p, 'a> Seed<'p, 'a> {
+    #[inline]
+    fn new(tape: &'p mut Tape<'a>, field: FieldId, index: u32, up: At) -> Self {
+        Self {
+            node: tape.trie.node(field),
+            position: Position { field, index, up },
+            tape,
         }
     }
 
-    fn shape(&self) -> Shape {
-        self.tape.trie.node(self.field).shape
-    }
-
+    #[inline]
     fn scalar(self, found: Shape, value: Value<'a>) {
-        let wanted = self.shape();
-        let position = self.position();
-        if wanted == Shape::Any || wanted == found {
-            self.tape.push(&position, value);
+        let wanted = self.node.shape;
+        if wanted == found || wanted == Shape::Any {
+            self.tape.push(self.position, value);
         } else {
-            let found = found.noun();
-            self.tape.flaw(&position, Flaw::WrongType { wanted, found });
+            self.wrong(found.noun());
         }
     }
 
+    #[cold]
+    fn wrong(self, found: &'static str) {
+        let wanted = self.node.shape;
+        let what = Flaw::WrongType { wanted, found };
+        self.tape.flaw(self.position, what);
+    }
+
+    #[inline]
     fn wants_text(&self, text: &str) -> bool {
-        let filter = self.tape.trie.node(self.field).filter;
-        filter.is_none_or(|filter| filter(text))
+        self.node.filter.is_none_or(|filter| filter(text))
     }
 }
 
@@ -509,11 +513,16 @@ impl<'a> DeserializeSeed<'a> for Seed<'_, 'a> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
-        let node = self.tape.trie.node(self.field);
-        if node.shape == Shape::Presence {
-            deserializer.deserialize_option(Presence(self))
-        } else {
-            deserializer.deserialize_any(self)
+        match self.node.shape {
+            Shape::Presence => deserializer.deserialize_option(Presence(self)),
+            _ if self
+                .node
+                .spare
+                .is_some_and(|spare| spare(self.tape, self.position.up)) =>
+            {
+                deserializer.deserialize_ignored_any(IgnoredAny).map(drop)
+            }
+            _ => deserializer.deserialize_any(self),
         }
     }
 }
@@ -567,26 +576,20 @@ impl<'a> Visitor<'a> for Seed<'_, 'a> {
     }
 
     fn visit_seq<S: SeqAccess<'a>>(self, mut list: S) -> Result<(), S::Error> {
-        let position = self.position();
-        let node = self.tape.trie.node(self.field);
+        let node = self.node;
         if !matches!(node.shape, Shape::List | Shape::Any) {
-            let (wanted, found) = (node.shape, "a list");
-            self.tape.flaw(&position, Flaw::WrongType { wanted, found });
+            self.wrong("a list");
             return skip_list(list);
         }
-        let Some(at) = self.tape.push(&position, Value::List(0)) else {
+        let tape = self.tape;
+        let Some(at) = tape.open(self.position, Value::List(0)) else {
             return skip_list(list);
         };
         let mut len = 0u32;
         loop {
             let field = node.first.filter(|_| len == 0).or(node.item);
             let more = match field {
-                Some(field) => list.next_element_seed(Seed {
-                    tape: &mut *self.tape,
-                    field,
-                    index: len,
-                    up: at,
-                })?,
+                Some(field) => list.next_element_seed(Seed::new(tape, field, len, at))?,
                 None => list.next_element::<IgnoredAny>()?.map(drop),
             };
             if more.is_none() {
@@ -594,24 +597,23 @@ impl<'a> Visitor<'a> for Seed<'_, 'a> {
             }
             len += 1;
         }
-        self.tape.entries[at as usize].value = Value::List(len);
-        self.tape.close(at, node);
+        tape.entries[at as usize].value = Value::List(len);
+        tape.close(at, node);
         Ok(())
     }
 
     fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<(), M::Error> {
-        let position = self.position();
-        let node = self.tape.trie.node(self.field);
+        let node = self.node;
         if !matches!(node.shape, Shape::Map | Shape::Any) {
-            let (wanted, found) = (node.shape, "an object");
-            self.tape.flaw(&position, Flaw::WrongType { wanted, found });
+            self.wrong("an object");
             return skip_map(map);
         }
-        let Some(at) = self.tape.push(&position, Value::Map) else {
+        let tape = self.tape;
+        let Some(at) = tape.open(self.position, Value::Map) else {
             return skip_map(map);
         };
         let mut seen = 0u64;
-        while let Some(key) = map.next_key_seed(KeySeed(node))? {
+        while let Some(key) = map.next_key_seed(KeySeed { tape, node, at })? {
             match key {
                 Key::Other => {
                     map.next_value::<IgnoredAny>()?;
@@ -619,66 +621,32 @@ impl<'a> Visitor<'a> for Seed<'_, 'a> {
                 Key::Name(i) => {
                     let field = node.names[i].1;
                     if seen & (1 << i) != 0 {
-                        let again = Position {
-                            field,
-                            index: 0,
-                            up: at,
-                        };
-                        self.tape.flaw(&again, Flaw::Repeated);
+                        let index = 0;
+                        let up = at;
+                        tape.flaw(Position { field, index, up }, Flaw::Repeated);
                         map.next_value::<IgnoredAny>()?;
                         continue;
                     }
                     seen |= 1 << i;
-                    map.next_value_seed(Seed {
-                        tape: &mut *self.tape,
-                        field,
-                        index: 0,
-                        up: at,
-                    })?;
+                    map.next_value_seed(Seed::new(tape, field, 0, at))?;
                 }
-                Key::Member(i, key) => self.tape.member(&mut map, node.members[i].1, at, key)?,
+                Key::Member(member) => {
+                    let field = tape.trie.node(tape.entry(member).field).item;
+                    match field {
+                        Some(field) => map.next_value_seed(Seed::new(tape, field, 0, member))?,
+                        None => map.next_value::<IgnoredAny>().map(drop)?,
+                    }
+                    // Two entries or, where the value is null, none.
+                    let end = tape.len();
+                    if end == member + 1 {
+                        tape.entries.pop();
+                    } else {
+                        tape.entries[member as usize].end = end;
+                    }
+                }
             }
         }
-        self.tape.close(at, node);
-        Ok(())
-    }
-}
-
-impl<'a> Tape<'a> {
-    /// A key that was kept by its prefix, and its value: two entries or, where that is null, none.
-    fn member<M: MapAccess<'a>>(
-        &mut self,
-        map: &mut M,
-        field: FieldId,
-        up: At,
-        key: Cow<'a, str>,
-    ) -> Result<(), M::Error> {
-        let key = match key {
-            Cow::Borrowed(key) => Value::Text(key),
-            Cow::Owned(key) => self.keep_text(&key),
-        };
-        let position = Position {
-            field,
-            index: 0,
-            up,
-        };
-        let (Some(value), Some(at)) = (self.trie.node(field).item, self.push(&position, key))
-        else {
-            map.next_value::<IgnoredAny>()?;
-            return Ok(());
-        };
-        map.next_value_seed(Seed {
-            tape: &mut *self,
-            field: value,
-            index: 0,
-            up: at,
-        })?;
-        let end = self.len();
-        if end == at + 1 {
-            self.entries.pop();
-        } else {
-            self.entries[at as usize].end = end;
-        }
+        tape.close(at, node);
         Ok(())
     }
 }
@@ -703,8 +671,8 @@ impl<'a> Visitor<'a> for Presence<'_, 'a> {
 
     fn visit_some<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_ignored_any(IgnoredAny)?;
-        let position = self.0.position();
-        self.0.tape.push(&position, Value::Present);
+        let Seed { tape, position, .. } = self.0;
+        tape.push(position, Value::Present);
         Ok(())
     }
 }
@@ -717,52 +685,61 @@ fn skip_map<'a, M: MapAccess<'a>>(map: M) -> Result<(), M::Error> {
     IgnoredAny.visit_map(map).map(drop)
 }
 
-enum Key<'a> {
+/// What a key is to its node.
+enum Key {
+    /// The name at this place.
     Name(usize),
-    Member(usize, Cow<'a, str>),
+    /// A key that is kept by its prefix: its entry.
+    Member(At),
     Other,
 }
 
 /// Finds a key among the names and prefixes of a node.
-struct KeySeed<'a>(&'a Node);
+struct KeySeed<'p, 'a> {
+    tape: &'p mut Tape<'a>,
+    node: &'a Node,
+    at: At,
+}
 
-impl<'a> KeySeed<'a> {
-    fn find(&self, key: &str, owned: impl FnOnce() -> Cow<'a, str>) -> Key<'a> {
-        let node = self.0;
-        if let Some(i) = node.find(key) {
-            return Key::Name(i);
+impl<'a> KeySeed<'_, 'a> {
+    #[inline]
+    fn find(self, key: &str, value: impl FnOnce(&mut Tape<'a>) -> Value<'a>) -> Key {
+        match self.node.find(key) {
+            Some(i) => Key::Name(i),
+            None if self.node.members.is_empty() => Key::Other,
+            None => self.member(key, value).map_or(Key::Other, Key::Member),
         }
-        if node.members.is_empty() {
-            return Key::Other;
-        }
-        let member = |(prefix, _): &(&str, FieldId)| key.starts_with(*prefix);
-        match node.members.iter().position(member) {
-            Some(i) => Key::Member(i, owned()),
-            None => Key::Other,
-        }
+    }
+
+    fn member(self, key: &str, value: impl FnOnce(&mut Tape<'a>) -> Value<'a>) -> Option<At> {
+        let mut members = self.node.members.iter();
+        let (_, field) = *members.find(|(prefix, _)| key.starts_with(prefix))?;
+        let (index, up) = (0, self.at);
+        let value = value(self.tape);
+        self.tape.push(Position { field, index, up }, value)
     }
 }
 
-impl<'a> DeserializeSeed<'a> for KeySeed<'a> {
-    type Value = Key<'a>;
+impl<'a> DeserializeSeed<'a> for KeySeed<'_, 'a> {
+    type Value = Key;
 
-    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Key<'a>, D::Error> {
+    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Key, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
-impl<'a> Visitor<'a> for KeySeed<'a> {
-    type Value = Key<'a>;
+impl<'a> Visitor<'a> for KeySeed<'_, 'a> {
+    type Value = Key;
 
     fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
     }
 
-    fn visit_borrowed_str<E: Error>(self, key: &'a str) -> Result<Key<'a>, E> {
-        Ok(self.find(key, || Cow::Borrowed(key)))
+    fn visit_borrowed_str<E: Error>(self, key: &'a str) -> Result<Key, E> {
+        Ok(self.find(key, |_| Value::Text(key)))
     }
 
-    fn visit_str<E: Error>(self, key: &str) -> Result<Key<'a>, E> {
-        Ok(self.find(key, || Cow::Owned(key.to_owned())))
+    fn visit_str<E: Error>(self, key: &str) -> Result<Key, E> {
+        Ok(self.find(key, |tape| tape.keep_text(key)))
     }
 }

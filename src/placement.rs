@@ -57,7 +57,8 @@ impl PlacementPolicy {
     /// The configured tolerations, by their place in the list, that the pod does not have in one
     /// form or another.
     pub(crate) fn missing_tolerations(&self, pod: &Pod<'_, '_>) -> impl Iterator<Item = usize> {
-        let build = build::of_pod(pod);
+        let by_build = self.tolerations.iter().any(|t| !t.builds.is_empty());
+        let build = by_build.then(|| build::of_pod(pod)).flatten();
         self.tolerations
             .iter()
             .enumerate()

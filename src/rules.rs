@@ -311,6 +311,12 @@ impl Test {
     }
 }
 
+/// The volume that the API server adds for the token of the service account.
+fn is_service_account_volume(tape: &Tape<'_>, volume: At) -> bool {
+    let name = tape.child_text(volume, Role::Name);
+    name.is_some_and(|name| name.starts_with("kube-api-access-"))
+}
+
 /// What the checks know beside the field itself.
 pub(crate) struct Context<'p, 't, 'a> {
     pub(crate) pod: &'p Pod<'t, 'a>,
@@ -361,6 +367,10 @@ impl Hit {
     pub(crate) fn rule(&self) -> &'static Rule {
         TABLE.rules[usize::from(self.rule)]
     }
+
+    pub(crate) fn told(&self) -> &'static Told {
+        &TABLE.told[usize::from(self.rule)]
+    }
 }
 
 /// A rule's place in the table.
@@ -370,6 +380,32 @@ struct Table {
     rules: Vec<&'static Rule>,
     checks: Vec<(RuleId, &'static Check)>,
     by_pod: Vec<(RuleId, ByPod)>,
+    told: Vec<Told>,
+}
+
+/// What messages say of a rule, put together once.
+pub(crate) struct Told {
+    /// Behind field and value, in a denial.
+    pub(crate) full: String,
+    /// In one line.
+    pub(crate) brief: String,
+}
+
+impl Told {
+    fn new(rule: &Rule) -> Self {
+        let Rule {
+            code,
+            name,
+            brief,
+            reason,
+            remedy,
+            ..
+        } = rule;
+        Self {
+            full: format!(" [{code} {name}] {reason} {remedy}"),
+            brief: format!("{code} {name}: {brief}"),
+        }
+    }
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -392,10 +428,12 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let by_pod = by_pod
         .filter_map(|(rule, id)| Some((id, rule.by_pod?)))
         .collect();
+    let told = rules.iter().map(|rule| Told::new(rule)).collect();
     Table {
         rules,
         checks,
         by_pod,
+        told,
     }
 });
 
@@ -420,6 +458,11 @@ pub(crate) static UNPLACED: LazyLock<RuleId> = LazyLock::new(|| id("WIN604").unw
 /// Silent rules cost nothing, unless the API server refuses the field beside os=windows: that
 /// has to be known before os is patched in.
 pub(crate) fn demands(is_silent: impl Fn(RuleId) -> bool) -> impl Iterator<Item = Demand> {
+    // Every pod has this volume, and it has more fields than many a container.
+    let projected = Demand {
+        spare: Some(is_service_account_volume),
+        ..Demand::new(Anchor::Spec, "volumes[*].projected", Role::None, Shape::Any)
+    };
     const SURVEYED: &[Demand] = &[
         Demand::new(
             Anchor::Container,
@@ -445,6 +488,7 @@ pub(crate) fn demands(is_silent: impl Fn(RuleId) -> bool) -> impl Iterator<Item 
         .filter(move |((rule, check), _)| check.refused || !is_silent(*rule))
         .flat_map(|((_, check), id)| check.demands(id))
         .chain(SURVEYED.iter().copied())
+        .chain([projected])
 }
 
 /// Everything that the table has to say of a pod, in the order of the document, whatever the
@@ -465,8 +509,8 @@ pub(crate) fn evaluate(
                 Skip::HostProcess => host_process,
                 Skip::Ordinary => !host_process,
                 Skip::ServiceAccountVolume => pod
-                    .owner_name(at)
-                    .is_some_and(|name| name.starts_with("kube-api-access-")),
+                    .volume_of(at)
+                    .is_some_and(|volume| is_service_account_volume(tape, volume)),
             };
             if skipped {
                 continue;

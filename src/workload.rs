@@ -316,16 +316,20 @@ impl<'t, 'a> Pod<'t, 'a> {
         (at < self.tape.entry(container.at).end).then_some(container)
     }
 
+    /// The volume that this place lies in.
+    pub(crate) fn volume_of(&self, at: At) -> Option<At> {
+        let after = self.volumes.partition_point(|volume| *volume <= at);
+        let volume = *self.volumes[..after].last()?;
+        (at < self.tape.entry(volume).end).then_some(volume)
+    }
+
     /// The name of the container or volume that this place lies in.
     pub(crate) fn owner_name(&self, at: At) -> Option<&'t str> {
         let name = match self.container_of(at) {
             Some(container) => container.name,
             None => {
-                let after = self.volumes.partition_point(|volume| *volume <= at);
-                let volume = *self.volumes[..after].last()?;
-                (at < self.tape.entry(volume).end)
-                    .then(|| self.tape.child(volume, Role::Name))
-                    .flatten()
+                let volume = self.volume_of(at)?;
+                self.tape.child(volume, Role::Name)
             }
         };
         name.and_then(|name| self.tape.text(name))

@@ -3,6 +3,8 @@
 //! Every room lists its fields as [`Demand`]s; nothing else is read from a review. Not here: the
 //! walk itself (`object`), and what a value means (`os`, `rules`, `placement`).
 
+use super::{At, Tape};
+
 /// A node of the [`Trie`]: one field, whatever object it is found in.
 pub(crate) type FieldId = u16;
 
@@ -70,6 +72,9 @@ pub(crate) enum Role {
     HugePages,
 }
 
+/// Whether a field of the object at this place can be skipped.
+pub(crate) type Spare = fn(&Tape<'_>, At) -> bool;
+
 /// What a field has to be. Another type is an error that names the field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
@@ -121,6 +126,7 @@ pub(crate) struct Demand {
     pub(crate) path: &'static str,
     pub(crate) role: Role,
     pub(crate) shape: Shape,
+    pub(crate) spare: Option<Spare>,
     /// Keep a string only if this says so; everything is kept where any demand has no filter.
     pub(crate) filter: Option<fn(&str) -> bool>,
     /// The check of the rule table that looks at this field.
@@ -134,6 +140,7 @@ impl Demand {
             path,
             role,
             shape,
+            spare: None,
             filter: None,
             check: None,
         }
@@ -171,6 +178,8 @@ pub(crate) enum Edge {
     /// The root of a review or of an object: paths start here.
     Root,
     Name(&'static str),
+    /// A name that may hold any character, such as an annotation's.
+    Key(&'static str),
     /// An element of a list.
     Item,
     /// A key of a map that matches a prefix; its entry holds the key and has one child.
@@ -183,8 +192,7 @@ pub(crate) enum Edge {
 pub(crate) struct Node {
     pub(crate) edge: Edge,
     pub(crate) names: Vec<(&'static str, FieldId)>,
-    /// Of the names, in their order: most keys are told apart without a look at the name.
-    fingerprints: Vec<u32>,
+    index: NameIndex,
     pub(crate) members: Vec<(&'static str, FieldId)>,
     /// The first element of a list where it is asked for on its own.
     pub(crate) first: Option<FieldId>,
@@ -193,6 +201,8 @@ pub(crate) struct Node {
     pub(crate) shape: Shape,
     pub(crate) role: Role,
     pub(crate) filter: Option<fn(&str) -> bool>,
+    /// Whether to skip the field without a look, by what was read of its object before it.
+    pub(crate) spare: Option<Spare>,
     pub(crate) checks: Vec<u16>,
     /// Nothing below is asked for: presence is all.
     pub(crate) leaf: bool,
@@ -203,36 +213,94 @@ impl Node {
         Self {
             edge,
             names: Vec::new(),
-            fingerprints: Vec::new(),
+            index: NameIndex::default(),
             members: Vec::new(),
             first: None,
             item: None,
             shape: Shape::Any,
             role: Role::None,
             filter: None,
+            spare: None,
             checks: Vec::new(),
             leaf: true,
         }
     }
 
-    /// Which of the names this is. A linear search beats hashing: there are few names, and they
-    /// differ early.
+    /// Which of the names this is.
     pub(crate) fn find(&self, key: &str) -> Option<usize> {
+        let i = self.index.candidate(key)?;
+        (self.names.get(i)?.0 == key).then_some(i)
+    }
+}
+
+/// A hash table without collisions, found by trial when the trie is compiled: a key costs a
+/// multiplication and a look at one slot, whether it is a name or, as most are, none.
+#[derive(Clone, Debug, Default)]
+struct NameIndex {
+    multiplier: u32,
+    shift: u32,
+    /// The place of the name and the rest of what is known of it; [`NOTHING`] in free slots.
+    slots: Vec<(u32, u32)>,
+}
+
+const NOTHING: u32 = u32::MAX;
+
+impl NameIndex {
+    fn new(names: &[(&'static str, FieldId)]) -> Self {
+        let mut bits = (names.len() * 2).next_power_of_two().ilog2().max(1);
+        loop {
+            // Odd multipliers, spread over the range.
+            let mut tries = (1..2_000u32).map(|i| i.wrapping_mul(0x9e37_79b9) | 1);
+            let found = tries.find_map(|multiplier| Self::with(names, multiplier, bits));
+            match found {
+                Some(index) => return index,
+                None => bits += 1,
+            }
+            assert!(bits < 16, "two names with one fingerprint: {names:?}");
+        }
+    }
+
+    fn with(names: &[(&'static str, FieldId)], multiplier: u32, bits: u32) -> Option<Self> {
+        let mut index = Self {
+            multiplier,
+            shift: 32 - bits,
+            slots: vec![(NOTHING, 0); 1 << bits],
+        };
+        for ((name, _), i) in names.iter().zip(0..) {
+            let print = fingerprint(name);
+            let slot = index.slot(print);
+            if index.slots[slot].0 != NOTHING {
+                return None;
+            }
+            index.slots[slot] = (i, print);
+        }
+        Some(index)
+    }
+
+    fn slot(&self, print: u32) -> usize {
+        (print.wrapping_mul(self.multiplier) >> self.shift) as usize
+    }
+
+    /// The only name that this key can be.
+    fn candidate(&self, key: &str) -> Option<usize> {
         let wanted = fingerprint(key);
-        self.fingerprints
-            .iter()
-            .zip(&self.names)
-            .position(|(print, (name, _))| *print == wanted && *name == key)
+        let (i, print) = self.slots.get(self.slot(wanted))?;
+        (*print == wanted && *i != NOTHING).then_some(*i as usize)
     }
 }
 
 /// Length, first, middle and last byte.
 fn fingerprint(name: &str) -> u32 {
     let bytes = name.as_bytes();
-    let at = |i: usize| bytes.get(i).copied().unwrap_or_default();
-    let len = bytes.len();
-    // The length in eight bits: names are shorter, and of a longer key any bits will do.
-    u32::from_le_bytes([len as u8, at(0), at(len / 2), at(len.wrapping_sub(1))])
+    match bytes {
+        [] => 0,
+        [first, .., last] => {
+            let middle = bytes[bytes.len() / 2];
+            // The length in eight bits: names are shorter, and of a longer key any will do.
+            u32::from_le_bytes([bytes.len() as u8, *first, middle, *last])
+        }
+        [only] => u32::from_le_bytes([1, *only, *only, *only]),
+    }
 }
 
 /// All fields that are read from a review. One pod subtrie serves object, oldObject and every
@@ -292,7 +360,7 @@ impl Builder {
             (node.role, node.shape, node.leaf) = (role, Shape::Map, false);
         }
         for list in ["containers", "initContainers", "ephemeralContainers"] {
-            let id = builder.child(builder.spec, list);
+            let id = builder.child(builder.spec, Edge::Name(list));
             let item = builder.container;
             let node = builder.node(id);
             (node.item, node.shape, node.leaf) = (Some(item), Shape::List, false);
@@ -345,6 +413,7 @@ impl Builder {
             demand.path
         );
         node.checks.extend(demand.check);
+        node.spare = node.spare.or(demand.spare);
     }
 
     /// Takes one step off `path` and goes there, making the node if it is new.
@@ -357,7 +426,7 @@ impl Builder {
             self.shape(at, Shape::Map);
             return match key.strip_suffix('*') {
                 Some(prefix) => self.member(at, prefix),
-                None => self.child(at, key),
+                None => self.child(at, Edge::Key(key)),
             };
         }
         if let Some(rest) = path.strip_prefix("[*]") {
@@ -372,7 +441,7 @@ impl Builder {
         let (name, rest) = path.split_at(end);
         *path = rest.strip_prefix('.').unwrap_or(rest);
         self.shape(at, Shape::Map);
-        self.child(at, name)
+        self.child(at, Edge::Name(name))
     }
 
     fn shape(&mut self, at: FieldId, shape: Shape) {
@@ -386,11 +455,14 @@ impl Builder {
         (node.shape, node.leaf) = (shape, false);
     }
 
-    fn child(&mut self, at: FieldId, name: &'static str) -> FieldId {
+    fn child(&mut self, at: FieldId, edge: Edge) -> FieldId {
+        let (Edge::Name(name) | Edge::Key(name)) = edge else {
+            panic!("{edge:?} has no name");
+        };
         if let Some((_, id)) = self.node(at).names.iter().find(|(n, _)| *n == name) {
             return *id;
         }
-        let id = self.add(Edge::Name(name));
+        let id = self.add(edge);
         self.node(at).names.push((name, id));
         id
     }
@@ -475,7 +547,7 @@ impl Builder {
         self.nodes.push(object_spec);
         let object_spec = (self.nodes.len() - 1) as FieldId;
 
-        let request = self.child(self.review, "request");
+        let request = self.child(self.review, Edge::Name("request"));
         for (name, role) in [("object", Role::Object), ("oldObject", Role::OldObject)] {
             let object = pod(&mut self, Edge::Root, role);
             let node = self.node(object);
@@ -484,11 +556,7 @@ impl Builder {
             self.node(request).names.push((name, object));
         }
         for node in &mut self.nodes {
-            node.fingerprints = node
-                .names
-                .iter()
-                .map(|(name, _)| fingerprint(name))
-                .collect();
+            node.index = NameIndex::new(&node.names);
             assert!(
                 node.names.len() <= MAX_NAMES,
                 "{:?}: more than {MAX_NAMES} names",

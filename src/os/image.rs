@@ -51,7 +51,8 @@ impl ImagePatterns {
 
 /// The words of a tag.
 pub(crate) fn tag_words(tag: &str) -> impl Iterator<Item = &str> {
-    tag.split(['-', '_', '.']).filter(|word| !word.is_empty())
+    tag.split(|c: char| matches!(c, '-' | '_' | '.'))
+        .filter(|word| !word.is_empty())
 }
 
 /// Repository and tag; a digest is neither.
