@@ -81,7 +81,7 @@ fn main() {
         .unwrap_or(61);
     let (policy, facts) = (Policy::default(), Facts::default());
     let mut out = String::from(
-        "| body | kB | walk µs | Transom | k8s-openapi | Value | allocations |\n|---|---:|---:|---:|---:|---:|---:|\n",
+        "| body | kB | walk µs | Transom | k8s-openapi | Value |\n|---|---:|---:|---:|---:|---:|\n",
     );
     for body in bodies::all() {
         let mut works: [Box<dyn FnMut(&[u8])>; 4] = [
@@ -104,19 +104,10 @@ fn main() {
             median(pairs.map(|(a, walk)| a / walk).collect())
         };
         let walk = median(times[0].clone()) / (repeat * body.json.len()) as f64 * 1e6;
-        let allocations = body
-            .json
-            .iter()
-            .map(|json| {
-                allocation_counter::measure(|| _ = transom(body.endpoint, json, &policy, &facts))
-                    .count_total
-            })
-            .max()
-            .unwrap_or(0);
         let kilobytes = body.bytes() as f64 / body.json.len() as f64 / 1e3;
         let (ours, types, value) = (ratio(1), ratio(2), ratio(3));
         let row = format!(
-            "| {} | {kilobytes:.1} | {walk:.2} | {ours:.2} | {types:.1} | {value:.1} | {allocations} |\n",
+            "| {} | {kilobytes:.1} | {walk:.2} | {ours:.2} | {types:.1} | {value:.1} |\n",
             body.name
         );
         out.push_str(&row);

@@ -11,7 +11,7 @@ use crate::object::{At, FieldPath, Tape};
 use crate::os::{self, Detection};
 use crate::patch::Patch;
 use crate::review::{Operation, Request};
-use crate::rules::{self, Context, Hit};
+use crate::rules::{self, Action, Context, Hit};
 use crate::workload::{Kind, Pod};
 
 /// Judges a request.
@@ -195,7 +195,8 @@ fn evaluate(
             pod,
             host_process_allowed: policy.host_process_namespaces.contains(namespace),
         };
-        rules::evaluate(&context, |rule| policy.is_silent(rule), &mut hits);
+        let is_off = |rule, tier| policy.action(rule, tier) == Action::Off;
+        rules::evaluate(&context, is_off, &mut hits);
     }
     hits
 }
@@ -337,8 +338,7 @@ impl<'r, 'a> Verdict<'r, 'a> {
             return None;
         }
         let mut json = String::with_capacity(320);
-        // Writing to memory does not fail.
-        let _ = decision.patch.write(pod, &self.policy.placement, &mut json);
+        decision.patch.write(pod, &self.policy.placement, &mut json);
         Some(json)
     }
 

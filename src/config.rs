@@ -6,8 +6,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::decision::Mode;
+use crate::field::write_token;
 use crate::object::trie::Trie;
 use crate::os::image::ImagePatterns;
 use crate::os::{EvidencePolicy, OS_LABEL, Source, WINDOWS_TAINTS};
@@ -409,11 +411,6 @@ impl Policy {
         self.actions[usize::from(rule)][usize::from(tier)]
     }
 
-    /// Whether nothing comes of any finding of this rule.
-    pub(crate) fn is_silent(&self, rule: RuleId) -> bool {
-        is_silent(&self.actions, rule)
-    }
-
     /// What is done about each tier of a rule.
     pub fn actions(&self, rule: &Rule) -> &[Action] {
         rules::id(rule.code).map_or(&[], |id| &self.actions[usize::from(id)])
@@ -470,7 +467,10 @@ impl TryFrom<Config> for Policy {
         }
         let actions = actions(profile, &config.rules)?;
         Ok(Self {
-            fields: review::trie(|rule| is_silent(&actions, rule)),
+            fields: review::trie(
+                |rule| is_silent(&actions, rule),
+                !config.exemptions.groups.is_empty(),
+            ),
             mode: config.mode.into(),
             namespaces: config
                 .namespaces
@@ -527,6 +527,7 @@ impl From<ActionName> for Action {
     }
 }
 
+/// Whether nothing comes of any finding of this rule.
 fn is_silent(actions: &[Vec<Action>], rule: RuleId) -> bool {
     actions[usize::from(rule)]
         .iter()
@@ -587,7 +588,12 @@ fn placement(config: PlacementConfig) -> Result<PlacementPolicy, ConfigError> {
     }
     let tolerations = config.tolerations.into_iter().enumerate();
     let tolerations: Result<Vec<_>, _> = tolerations.map(|(i, t)| toleration(i, t)).collect();
+    let mut selector_pointer = "/nodeSelector/".to_owned();
+    // Writing to memory does not fail.
+    let _ = write_token(&config.os_label_key, &mut selector_pointer);
     Ok(PlacementPolicy {
+        selector: json!({ config.os_label_key.as_str(): "windows" }).to_string(),
+        selector_pointer,
         os_label_key: config.os_label_key,
         tolerations: tolerations?,
         set_pod_os: config.set_pod_os == SetPodOs::Always,
@@ -631,12 +637,24 @@ fn toleration(i: usize, config: TolerationConfig) -> Result<Toleration, ConfigEr
         }
     }
     Ok(Toleration {
+        json: toleration_json(&config, operator),
         key: config.key,
         operator,
         value: config.value,
         effect: config.effect,
         builds: config.builds,
     })
+}
+
+/// The toleration as it is added: without the fields that are empty.
+fn toleration_json(config: &TolerationConfig, operator: Operator) -> String {
+    let mut toleration = json!({ "key": config.key, "operator": operator.name() });
+    for (name, value) in [("value", &config.value), ("effect", &config.effect)] {
+        if !value.is_empty() {
+            toleration[name] = json!(value);
+        }
+    }
+    toleration.to_string()
 }
 
 /// `example.com/name` or `name`: what Kubernetes calls a qualified name.

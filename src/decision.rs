@@ -15,7 +15,7 @@ use crate::os::{Conflict, Detection};
 use crate::patch::{Operation, Patch};
 use crate::review::{Operation as Verb, Request};
 use crate::rules::{self, Action, Hit, Rule};
-use crate::workload::{Kind, Pod};
+use crate::workload::{Container, Kind, Pod};
 
 /// Which of the two webhooks is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -212,8 +212,8 @@ pub(crate) struct Decision {
 /// Decides. `hits` are all that the table found in the pod, `known` those of the old object.
 pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit]) -> Decision {
     if case.request.is_ephemeral() {
-        let new = new_ephemeral_containers(case);
-        hits.retain(|hit| new.contains_place(case.pod, hit.at));
+        let is_new = in_new_container(case);
+        hits.retain(|hit| is_new(hit.at));
     }
     let place = Placing::of(case, &hits);
     let known = KnownHits::new(case.old, known);
@@ -405,7 +405,7 @@ impl Placing {
     }
 
     fn patch(&self, case: &Case<'_, '_, '_>, repairs: &[Finding]) -> Patch {
-        let mut operations = Vec::with_capacity(4 + repairs.len());
+        let mut operations = Vec::with_capacity(if self.place { 4 } else { 0 } + repairs.len());
         if self.add_os {
             operations.push(Operation::AddOs);
         }
@@ -450,37 +450,19 @@ fn is_owned(case: &Case<'_, '_, '_>) -> bool {
             .any(|owner| case.kind.is_made_by(owner) && case.request.is_owned_by(owner))
 }
 
-/// The places of the ephemeral containers that the old object does not have.
-struct NewContainers(HashSet<At>);
-
-impl NewContainers {
-    fn contains_place(&self, pod: &Pod<'_, '_>, at: At) -> bool {
-        pod.container_of(at)
-            .is_some_and(|container| self.0.contains(&container.at))
+/// Whether a place lies in an ephemeral container that the old object does not have.
+fn in_new_container<'t>(case: &Case<'_, 't, '_>) -> impl Fn(At) -> bool {
+    let name =
+        |pod: &Pod<'t, '_>, container: &Container| container.name.and_then(|at| pod.tape.text(at));
+    let old: HashSet<&str> = case.old.map_or_else(HashSet::new, |old| {
+        let ephemeral = old.containers.iter().filter(|c| c.ephemeral);
+        ephemeral.filter_map(|c| name(old, c)).collect()
+    });
+    let pod = case.pod;
+    move |at| {
+        let container = pod.container_of(at).filter(|c| c.ephemeral);
+        container.is_some_and(|c| !name(pod, c).is_some_and(|name| old.contains(name)))
     }
-}
-
-fn new_ephemeral_containers(case: &Case<'_, '_, '_>) -> NewContainers {
-    let names = |pod: &Pod<'_, '_>| -> HashSet<String> {
-        let ephemeral = pod.containers.iter().filter(|c| c.ephemeral);
-        ephemeral
-            .filter_map(|c| Some(pod.tape.text(c.name?)?.to_owned()))
-            .collect()
-    };
-    let old = case.old.map(names).unwrap_or_default();
-    let tape = case.pod.tape;
-    let is_new = |name: Option<At>| {
-        !name
-            .and_then(|at| tape.text(at))
-            .is_some_and(|n| old.contains(n))
-    };
-    let containers = case.pod.containers.iter();
-    NewContainers(
-        containers
-            .filter(|c| c.ephemeral && is_new(c.name))
-            .map(|c| c.at)
-            .collect(),
-    )
 }
 
 /// The findings of the old object, by rule, container or volume, and value; never by index.

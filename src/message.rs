@@ -35,7 +35,7 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
         let mut message = Self {
             verdict,
             tape,
-            summary: String::with_capacity(findings.len().min(2 * FULL) * 80 + 120),
+            summary: String::with_capacity(findings.len().min(2 * FULL) * 80),
             paths: Vec::with_capacity(findings.len()),
         };
         let (mut denied, mut others) = (0, 0);

@@ -5,11 +5,8 @@
 //! so applying it twice is applying it once. Not here: whether there is anything to patch at all
 //! (`decision`). Operations are streamed into the answer and never built as typed values.
 
-use std::fmt::{self, Write};
-
 use crate::decision::Change;
-use crate::field::write_token;
-use crate::object::At;
+use crate::object::{At, FieldPath};
 use crate::placement::PlacementPolicy;
 use crate::workload::Pod;
 
@@ -52,65 +49,57 @@ impl Patch {
     }
 
     /// Writes the operations as a JSON Patch for the object that the pod is part of.
-    pub(crate) fn write(
-        &self,
-        pod: &Pod<'_, '_>,
-        policy: &PlacementPolicy,
-        out: &mut impl Write,
-    ) -> fmt::Result {
-        let mut spec = String::with_capacity(40);
-        let path = pod.tape.path(pod.spec.unwrap_or(pod.at));
-        path.write_pointer(&mut spec)?;
+    pub(crate) fn write(&self, pod: &Pod<'_, '_>, policy: &PlacementPolicy, out: &mut String) {
+        let spec = pod.tape.path(pod.spec.unwrap_or(pod.at));
         let mut has_tolerations = pod.tolerations.is_some();
-        out.write_char('[')?;
-        for (i, operation) in self.operations.iter().enumerate() {
-            if i > 0 {
-                out.write_char(',')?;
-            }
+        let mut separator = "[";
+        for operation in &self.operations {
+            out.push_str(separator);
+            separator = ",";
             match operation {
-                Operation::AddOs => write!(
-                    out,
-                    r#"{{"op":"add","path":"{spec}/os","value":{{"name":"windows"}}}}"#
-                )?,
-                Operation::AddSelector if pod.node_selector.is_some() => {
-                    write!(out, r#"{{"op":"add","path":"{spec}/nodeSelector/"#)?;
-                    write_token(&policy.os_label_key, out)?;
-                    out.write_str(r#"","value":"windows"}"#)?;
+                Operation::AddOs => {
+                    begin("add", &spec, "/os", out);
+                    out.push_str(r#"{"name":"windows"}"#);
                 }
-                Operation::AddSelector => write!(
-                    out,
-                    r#"{{"op":"add","path":"{spec}/nodeSelector","value":{{"{}":"windows"}}}}"#,
-                    policy.os_label_key
-                )?,
+                Operation::AddSelector if pod.node_selector.is_some() => {
+                    begin("add", &spec, &policy.selector_pointer, out);
+                    out.push_str(r#""windows""#);
+                }
+                Operation::AddSelector => {
+                    begin("add", &spec, "/nodeSelector", out);
+                    out.push_str(&policy.selector);
+                }
                 Operation::AddToleration(which) => {
-                    let toleration = &policy.tolerations[*which];
-                    let (path, open, close) = match has_tolerations {
-                        true => ("/-", "", ""),
-                        false => ("", "[", "]"),
-                    };
-                    has_tolerations = true;
-                    write!(
-                        out,
-                        r#"{{"op":"add","path":"{spec}/tolerations{path}","value":{open}{{"key":"{}","operator":"{}""#,
-                        toleration.key,
-                        toleration.operator.name()
-                    )?;
-                    for (name, value) in
-                        [("value", &toleration.value), ("effect", &toleration.effect)]
-                    {
-                        if !value.is_empty() {
-                            write!(out, r#","{name}":"{value}""#)?;
-                        }
+                    let toleration = &policy.tolerations[*which].json;
+                    if has_tolerations {
+                        begin("add", &spec, "/tolerations/-", out);
+                        out.push_str(toleration);
+                    } else {
+                        begin("add", &spec, "/tolerations", out);
+                        out.extend(["[", toleration, "]"]);
                     }
-                    write!(out, "}}{close}}}")?;
+                    has_tolerations = true;
                 }
                 Operation::Remove(at) => {
-                    out.write_str(r#"{"op":"remove","path":""#)?;
-                    pod.tape.path(*at).write_pointer(out)?;
-                    out.write_str(r#""}"#)?;
+                    out.push_str(r#"{"op":"remove","path":""#);
+                    pointer(&pod.tape.path(*at), out);
+                    out.push('"');
                 }
             }
+            out.push('}');
         }
-        out.write_char(']')
+        out.push(']');
     }
+}
+
+/// An operation up to its value.
+fn begin(op: &str, parent: &FieldPath<'_>, below: &str, out: &mut String) {
+    out.extend([r#"{"op":""#, op, r#"","path":""#]);
+    pointer(parent, out);
+    out.extend([below, r#"","value":"#]);
+}
+
+fn pointer(path: &FieldPath<'_>, out: &mut String) {
+    // Writing to memory does not fail.
+    let _ = path.write_pointer(out);
 }

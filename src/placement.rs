@@ -3,8 +3,8 @@
 //!
 //! Not here: `spec.os` and repairs, which go together (`patch`), and how a patch is written.
 
-use crate::object::Tape;
 use crate::object::trie::Role;
+use crate::object::{At, Tape};
 use crate::os::build;
 use crate::workload::Pod;
 
@@ -13,6 +13,9 @@ use crate::workload::Pod;
 pub(crate) struct PlacementPolicy {
     /// The key of the node selector.
     pub(crate) os_label_key: String,
+    /// A whole node selector as JSON, and the JSON Pointer to its key below a spec.
+    pub(crate) selector: String,
+    pub(crate) selector_pointer: String,
     pub(crate) tolerations: Vec<Toleration>,
     /// Patch `spec.os` in, where a namespace does not say otherwise.
     pub(crate) set_pod_os: bool,
@@ -31,6 +34,8 @@ pub(crate) struct Toleration {
     pub(crate) effect: String,
     /// Only for pods of these builds, or of an unknown one; empty: for all.
     pub(crate) builds: Vec<String>,
+    /// As it is added.
+    pub(crate) json: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,19 +86,26 @@ fn is_tolerated(pod: &Pod<'_, '_>, wanted: &Toleration) -> bool {
         .any(|has| covers(pod.tape, has, wanted))
 }
 
-fn covers(tape: &Tape<'_>, has: crate::object::At, wanted: &Toleration) -> bool {
-    let text = |role| tape.child_text(has, role).unwrap_or_default();
-    let (key, effect) = (text(Role::Key), text(Role::Effect));
+fn covers(tape: &Tape<'_>, has: At, wanted: &Toleration) -> bool {
+    let (mut key, mut operator, mut value, mut effect) = ("", "", "", "");
+    for field in tape.children(has) {
+        let text = tape.text(field).unwrap_or_default();
+        match tape.role(field) {
+            Role::Key => key = text,
+            Role::Operator => operator = text,
+            Role::Value => value = text,
+            Role::Effect => effect = text,
+            _ => {}
+        }
+    }
     if !effect.is_empty() && effect != wanted.effect {
         return false;
     }
-    match text(Role::Operator) {
+    match operator {
         // Without a key, Exists tolerates every taint.
         "Exists" => key.is_empty() || key == wanted.key,
         "Equal" | "" => {
-            wanted.operator == Operator::Equal
-                && key == wanted.key
-                && text(Role::Value) == wanted.value
+            wanted.operator == Operator::Equal && key == wanted.key && value == wanted.value
         }
         _ => false,
     }

@@ -34,14 +34,19 @@ const FIELDS: &[Demand] = &[
     Demand::text(Review, "request.operation", Role::Operation),
     Demand::map(Review, "request.userInfo", Role::UserInfo),
     Demand::text(Review, "request.userInfo.username", Role::Username),
-    Demand::list(Review, "request.userInfo.groups", Role::Groups),
-    Demand::text(Review, "request.userInfo.groups[*]", Role::None),
     Demand::bool(Review, "request.dryRun", Role::DryRun),
 ];
 
+/// Who is exempt by group is looked for only where a group is exempt.
+const GROUPS: &[Demand] = &[
+    Demand::list(Review, "request.userInfo.groups", Role::Groups),
+    Demand::text(Review, "request.userInfo.groups[*]", Role::None),
+];
+
 /// Everything that any room asks for under a policy: what its rules do not look at is not read.
-pub(crate) fn trie(is_silent: impl Fn(RuleId) -> bool) -> Trie {
-    let fields = [FIELDS, workload::FIELDS, os::FIELDS];
+pub(crate) fn trie(is_silent: impl Fn(RuleId) -> bool, groups: bool) -> Trie {
+    let groups = if groups { GROUPS } else { &[] };
+    let fields = [FIELDS, groups, workload::FIELDS, os::FIELDS];
     let fields = fields.into_iter().flatten().copied();
     Trie::compile(fields.chain(rules::demands(is_silent)))
 }

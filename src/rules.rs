@@ -491,11 +491,11 @@ pub(crate) fn demands(is_silent: impl Fn(RuleId) -> bool) -> impl Iterator<Item 
         .chain([projected])
 }
 
-/// Everything that the table has to say of a pod, in the order of the document, whatever the
-/// actions are.
+/// Everything that the table has to say of a pod, in the order of the document. Of tiers that are
+/// off it tells only what the API server refuses: that keeps os from being patched in.
 pub(crate) fn evaluate(
     context: &Context<'_, '_, '_>,
-    is_silent: impl Fn(RuleId) -> bool,
+    is_off: impl Fn(RuleId, u8) -> bool,
     hits: &mut Vec<Hit>,
 ) {
     let pod = context.pod;
@@ -515,7 +515,8 @@ pub(crate) fn evaluate(
             if skipped {
                 continue;
             }
-            if let Some(case) = check.cases.iter().find(|case| case.test.holds(context, at)) {
+            let case = check.cases.iter().find(|case| case.test.holds(context, at));
+            if let Some(case) = case.filter(|case| check.refused || !is_off(rule, case.tier)) {
                 hits.push(Hit {
                     refused: check.refused,
                     validate_only: check.validate_only,
@@ -525,13 +526,13 @@ pub(crate) fn evaluate(
         }
     }
     for (id, by_pod) in &TABLE.by_pod {
-        if !is_silent(*id) {
-            by_pod(pod, &mut |found| {
+        by_pod(pod, &mut |found| {
+            if !is_off(*id, found.tier) {
                 hits.push(Hit {
                     missing: found.missing,
                     ..Hit::new(*id, found.tier, found.at)
                 });
-            });
-        }
+            }
+        });
     }
 }

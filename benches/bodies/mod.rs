@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use transom::decision::Endpoint;
 
+#[allow(dead_code)] // each target uses a part of it
 pub(crate) struct Body {
     pub(crate) name: &'static str,
     pub(crate) endpoint: Endpoint,
@@ -22,6 +23,7 @@ impl Body {
         }
     }
 
+    #[allow(dead_code)] // as above
     pub(crate) fn bytes(&self) -> usize {
         self.json.iter().map(Vec::len).sum()
     }

@@ -12,21 +12,21 @@ use crate::workload::Pod;
 struct Release {
     build: &'static str,
     /// Words of tags that name it with certainty.
-    tags: &'static [&'static str],
+    tags: &'static [&'static [u8]],
 }
 
 const RELEASES: [Release; 3] = [
     Release {
         build: "10.0.17763",
-        tags: &["ltsc2019", "1809"],
+        tags: &[b"ltsc2019", b"1809"],
     },
     Release {
         build: "10.0.20348",
-        tags: &["ltsc2022"],
+        tags: &[b"ltsc2022"],
     },
     Release {
         build: "10.0.26100",
-        tags: &["ltsc2025"],
+        tags: &[b"ltsc2025"],
     },
 ];
 

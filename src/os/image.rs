@@ -45,23 +45,36 @@ impl ImagePatterns {
         self.hint_words
             .iter()
             .any(|word| starts_word(repository, word))
-            || tag_words(tag).any(|w| self.hint_tags.iter().any(|h| h.eq_ignore_ascii_case(w)))
+            || tag_words(tag).any(|w| {
+                self.hint_tags
+                    .iter()
+                    .any(|h| h.as_bytes().eq_ignore_ascii_case(w))
+            })
     }
 }
 
 /// The words of a tag.
-pub(crate) fn tag_words(tag: &str) -> impl Iterator<Item = &str> {
-    tag.split(|c: char| matches!(c, '-' | '_' | '.'))
+pub(crate) fn tag_words(tag: &str) -> impl Iterator<Item = &[u8]> {
+    tag.as_bytes()
+        .split(|b| matches!(b, b'-' | b'_' | b'.'))
         .filter(|word| !word.is_empty())
 }
 
 /// Repository and tag; a digest is neither.
 pub(crate) fn split(image: &str) -> (&str, &str) {
-    let image = image.split_once('@').map_or(image, |(name, _)| name);
-    match image.rsplit_once(':') {
-        // The colon of `registry:5000/app` is a port's.
-        Some((repository, tag)) if !tag.contains('/') => (repository, tag),
-        _ => (image, ""),
+    let (mut end, mut colon) = (image.len(), None);
+    for (i, b) in image.bytes().enumerate().rev() {
+        match b {
+            b'@' => (end, colon) = (i, None),
+            b':' if colon.is_none() => colon = Some(i),
+            // The colon before it, of `registry:5000/app`, is a port's.
+            b'/' => break,
+            _ => {}
+        }
+    }
+    match colon {
+        Some(colon) => (&image[..colon], &image[colon + 1..end]),
+        None => (&image[..end], ""),
     }
 }
 
