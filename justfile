@@ -1,0 +1,35 @@
+# Short names for what .ci/run and the README say in full. `just` lists them.
+
+[private]
+default:
+    @just --list --unsorted
+
+# Format everything
+fmt:
+    cargo fmt
+
+# Formatting, clippy and the crate's documentation, warnings denied
+lint:
+    cargo fmt --check
+    cargo clippy --all-targets -- -D warnings
+    RUSTDOCFLAGS='-D warnings' cargo doc --no-deps
+
+# All tests, or those of one target: just test --test fixtures
+test *ARGS:
+    cargo test {{ ARGS }}
+
+# Benchmarks, or one of them: just bench --bench review -- patched
+bench *ARGS:
+    cargo bench {{ ARGS }}
+
+# Advisories, licences, bans and sources of the dependency tree (needs cargo-deny)
+deny:
+    cargo deny check
+
+# The webhook with a throw-away certificate: just run --log-level debug
+run *ARGS:
+    cargo run --release -- serve {{ ARGS }}
+
+# Everything that CI runs
+ci:
+    .ci/run
