@@ -1,5 +1,6 @@
 //! parse + decide + encode, for profiles and for comparing two states of the code.
 //! `cargo bench --bench review -- patched`
+#![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
 
 mod bodies;
 

@@ -31,11 +31,10 @@ pub fn admit<'r, 'a>(
         request,
         policy,
         mode,
-        outcome: outcome.unwrap_or_else(|early| early),
+        outcome,
     }
 }
 
-/// `Err` is an outcome that is reached before the end.
 fn judge<'r, 'a>(
     endpoint: Endpoint,
     request: &'r Request<'a>,
@@ -43,24 +42,30 @@ fn judge<'r, 'a>(
     facts: &'r Facts,
     namespace: Option<&'r NamespaceFacts>,
     mode: Mode,
-) -> Result<Outcome<'r, 'a>, Outcome<'r, 'a>> {
-    let kind = judged_kind(request).ok_or(Outcome::Exempt(Exemption::Unknown))?;
-    exemption(kind, request, policy, mode).map_or(Ok(()), |e| Err(Outcome::Exempt(e)))?;
-    let object = readable_object(request)?;
-
+) -> Outcome<'r, 'a> {
+    let Some(kind) = judged_kind(request) else {
+        return Outcome::Exempt(Exemption::Unknown);
+    };
+    if let Some(exemption) = exemption(kind, request, policy, mode) {
+        return Outcome::Exempt(exemption);
+    }
+    let object = match readable_object(request) {
+        Ok(object) => object,
+        Err(problem) => return Outcome::Unreadable(problem),
+    };
     let Some(pod) = survey(request, object, kind) else {
-        return Ok(Outcome::Judged(Judgement::default()));
+        return Outcome::Judged(Judgement::default());
     };
     if is_exempt_runtime_class(&pod, policy) {
-        return Err(Outcome::Exempt(Exemption::RuntimeClass));
+        return Outcome::Exempt(Exemption::RuntimeClass);
     }
 
     let detection = os::detect(&pod, namespace, &policy.evidence, facts);
     if !detection.concerns_us() {
-        return Ok(Outcome::Judged(Judgement {
+        return Outcome::Judged(Judgement {
             detection,
             ..Judgement::default()
-        }));
+        });
     }
 
     let hits = evaluate(&pod, &detection, request, policy);
@@ -90,11 +95,11 @@ fn judge<'r, 'a>(
         policy,
     };
     let decision = decision::decide(&case, hits, &known);
-    Ok(Outcome::Judged(Judgement {
+    Outcome::Judged(Judgement {
         detection,
         decision,
         pod: Some(pod),
-    }))
+    })
 }
 
 /// The kinds, operations and subresources that the webhooks are for.
@@ -150,17 +155,15 @@ fn is_exempt_runtime_class(pod: &Pod<'_, '_>, policy: &Policy) -> bool {
     class.is_some_and(|class| policy.exempt_runtime_classes.contains(class))
 }
 
-fn readable_object<'r, 'a>(request: &'r Request<'_>) -> Result<At, Outcome<'r, 'a>> {
+fn readable_object(request: &Request<'_>) -> Result<At, Unreadable> {
     let tape = request.tape();
     if let Some(problem) = &tape.problem {
         let (path, sentence) = tape.describe(problem);
-        return Err(Outcome::Unreadable(Unreadable { path, sentence }));
+        return Err(Unreadable { path, sentence });
     }
-    request.object_at().ok_or_else(|| {
-        Outcome::Unreadable(Unreadable {
-            path: "object".to_owned(),
-            sentence: "object: is missing".to_owned(),
-        })
+    request.object_at().ok_or_else(|| Unreadable {
+        path: "object".to_owned(),
+        sentence: "object: is missing".to_owned(),
     })
 }
 
@@ -211,6 +214,7 @@ pub struct Verdict<'r, 'a> {
 }
 
 /// How far a request got.
+#[expect(clippy::large_enum_variant)] // one a request, on the stack, and mostly the large one
 pub(crate) enum Outcome<'r, 'a> {
     /// Let through without a look at its fields.
     Exempt(Exemption),

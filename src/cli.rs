@@ -44,7 +44,7 @@ pub enum Command {
 pub struct ServeArgs {
     /// Address and port for /mutate and /validate (HTTPS); port 0 takes a free one
     ///
-    /// For IPv6 write brackets: [::]:8443.
+    /// For IPv6 write brackets: `[::]:8443`.
     #[arg(
         long,
         env = "TRANSOM_BIND",

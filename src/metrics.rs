@@ -93,7 +93,7 @@ impl Metrics {
                 &registry,
                 "admission_requests_total",
                 "Admission requests that were answered, by what came of them.",
-                [
+                &[
                     ("webhook", ENDPOINTS.map(Endpoint::name).to_vec()),
                     ("operation", OPERATIONS.map(Operation::name).to_vec()),
                     ("kind", kinds()),
@@ -105,7 +105,7 @@ impl Metrics {
                 &registry,
                 "findings_total",
                 "Findings that were told in answers, by rule and by what came of them.",
-                [
+                &[
                     ("rule", rules::all().map(|rule| rule.code).collect()),
                     ("action", EFFECTS.map(Effect::name).to_vec()),
                 ],
@@ -114,19 +114,19 @@ impl Metrics {
                 &registry,
                 "patches_total",
                 "Answers that patch an object, by what they add or take out.",
-                [("patch", Change::ALL.map(Change::name).to_vec())],
+                &[("patch", Change::ALL.map(Change::name).to_vec())],
             ),
             os_detections: Grid::new(
                 &registry,
                 "os_detections_total",
                 "Objects with evidence of their operating system, by the strongest evidence.",
-                [("os", OSES.to_vec()), ("evidence", evidence())],
+                &[("os", OSES.to_vec()), ("evidence", evidence())],
             ),
             exemptions: Grid::new(
                 &registry,
                 "exemptions_total",
                 "Objects that were let through unseen, by the reason.",
-                [("reason", Exemption::ALL.map(Exemption::name).to_vec())],
+                &[("reason", Exemption::ALL.map(Exemption::name).to_vec())],
             ),
             registry,
         }
@@ -275,7 +275,7 @@ impl<const LABELS: usize> Grid<LABELS> {
         registry: &Registry,
         name: &str,
         help: &str,
-        labels: [(&str, Vec<&str>); LABELS],
+        labels: &[(&str, Vec<&str>); LABELS],
     ) -> Self {
         let names = labels.each_ref().map(|(name, _)| *name);
         let family = register(registry, IntCounterVec::new(opts(name, help), &names));
@@ -283,7 +283,7 @@ impl<const LABELS: usize> Grid<LABELS> {
         let counters = (0..sizes.iter().product()).map(|cell| {
             let mut rest = cell;
             let mut values = [""; LABELS];
-            for (value, (_, all)) in values.iter_mut().zip(&labels).rev() {
+            for (value, (_, all)) in values.iter_mut().zip(labels).rev() {
                 *value = all[rest % all.len()];
                 rest /= all.len();
             }

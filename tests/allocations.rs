@@ -1,5 +1,6 @@
 //! How often an answer asks for memory, whatever is in the body: a bound that a change breaks
 //! only on purpose.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
 
 #[path = "../benches/bodies/mod.rs"]
 mod bodies;

@@ -1,4 +1,5 @@
 //! Every recorded AdmissionReview gets the answer that `expectations.yaml` says.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
 
 mod common;
 

@@ -142,6 +142,7 @@ pub(crate) fn all() -> Vec<Body> {
     ]
 }
 
+#[allow(dead_code)] // as above
 pub(crate) fn of(name: &str) -> Body {
     all().into_iter().find(|body| body.name == name).unwrap()
 }

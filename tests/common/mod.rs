@@ -166,14 +166,8 @@ fn read(verdict: &Verdict<'_, '_>, bytes: &[u8]) -> Answer {
 
 /// An AdmissionReview as the API server would send it for this object.
 pub(crate) fn review_of(object: &Value, operation: &str, old: Option<&Value>) -> Value {
-    let (group, version) = match object["apiVersion"]
-        .as_str()
-        .unwrap_or("v1")
-        .split_once('/')
-    {
-        Some(pair) => pair,
-        None => ("", "v1"),
-    };
+    let version = object["apiVersion"].as_str().unwrap_or("v1");
+    let (group, version) = version.split_once('/').unwrap_or(("", version));
     json!({
         "kind": "AdmissionReview",
         "apiVersion": "admission.k8s.io/v1",
@@ -199,6 +193,8 @@ pub(crate) fn update(object: &Value, old: &Value) -> Vec<u8> {
     serde_json::to_vec(&review_of(object, "UPDATE", Some(old))).unwrap()
 }
 
+static NOTHING: Value = Value::Null;
+
 /// The pod spec inside an object of any kind.
 pub(crate) fn pod_spec(object: &Value) -> &Value {
     let path = match object["kind"].as_str().unwrap() {
@@ -207,7 +203,7 @@ pub(crate) fn pod_spec(object: &Value) -> &Value {
         "CronJob" => "/spec/jobTemplate/spec/template/spec",
         _ => "/spec/template/spec",
     };
-    object.pointer(path).unwrap_or(&Value::Null)
+    object.pointer(path).unwrap_or(&NOTHING)
 }
 
 pub(crate) fn pod_spec_mut(object: &mut Value) -> &mut Value {
