@@ -646,15 +646,20 @@ fn toleration(i: usize, config: TolerationConfig) -> Result<Toleration, ConfigEr
     })
 }
 
-/// The toleration as it is added: without the fields that are empty.
+/// The toleration as it is added: in the order of the API, without the fields that are empty.
+/// Keys and values need no escapes, as they were checked.
 fn toleration_json(config: &TolerationConfig, operator: Operator) -> String {
-    let mut toleration = json!({ "key": config.key, "operator": operator.name() });
-    for (name, value) in [("value", &config.value), ("effect", &config.effect)] {
-        if !value.is_empty() {
-            toleration[name] = json!(value);
-        }
-    }
-    toleration.to_string()
+    let fields = [
+        ("key", config.key.as_str()),
+        ("operator", operator.name()),
+        ("value", &config.value),
+        ("effect", &config.effect),
+    ];
+    let fields = fields.into_iter().filter(|(_, value)| !value.is_empty());
+    let fields: Vec<_> = fields
+        .map(|(name, value)| format!("\"{name}\":\"{value}\""))
+        .collect();
+    format!("{{{}}}", fields.join(","))
 }
 
 /// `example.com/name` or `name`: what Kubernetes calls a qualified name.
