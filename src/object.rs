@@ -378,11 +378,18 @@ impl<'a> Tape<'a> {
         Some(at)
     }
 
+    /// Whether nothing was kept below the last entry and no problem lies there, so that it can
+    /// go. The review itself stays.
+    fn is_bare(&self, at: At) -> bool {
+        let has_problem = self.problem.is_some_and(|problem| problem.up == at);
+        at > 0 && self.len() == at + 1 && !has_problem
+    }
+
     /// Ends a list or map. One that nobody asks for by itself and that holds nothing that was
     /// kept is not worth an entry.
     fn close(&mut self, at: At, node: &Node) {
         let end = self.len();
-        if end == at + 1 && node.role == Role::None && node.checks.is_empty() {
+        if self.is_bare(at) && node.role == Role::None && node.checks.is_empty() {
             self.entries.pop();
         } else {
             self.entries[at as usize].end = end;
@@ -673,11 +680,10 @@ impl<'a> Tape<'a> {
             index: 0,
             up: at,
         })?;
-        let end = self.len();
-        if end == at + 1 {
+        if self.is_bare(at) {
             self.entries.pop();
         } else {
-            self.entries[at as usize].end = end;
+            self.entries[at as usize].end = self.len();
         }
         Ok(())
     }
