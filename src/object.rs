@@ -19,6 +19,8 @@ use trie::{Edge, FieldId, Node, Role, Shape, Trie};
 /// More entries than this make an object unreadable: a body of 6 MB could make two million.
 /// A pod of 146 containers has about 1,500.
 pub(crate) const MAX_ENTRIES: usize = 65_536;
+/// As many more for what stands around the object, so that the uid survives.
+const ENVELOPE_ENTRIES: usize = 64;
 
 /// The place of an entry on the tape.
 pub(crate) type At = u32;
@@ -106,7 +108,7 @@ impl<'a> Tape<'a> {
     }
 
     pub(crate) fn len(&self) -> At {
-        // At most MAX_ENTRIES.
+        // Little more than MAX_ENTRIES.
         self.entries.len() as At
     }
 
@@ -228,11 +230,15 @@ impl<'a> Tape<'a> {
         true
     }
 
-    /// The problem in words and its path, if it lies in the envelope.
+    /// The problem in words, if it lies in the envelope. An object that is none is its own.
     pub(crate) fn envelope_problem(&self) -> Option<String> {
         let problem = self.problem.as_ref()?;
-        self.in_envelope(problem.up)
-            .then(|| self.describe(problem).1)
+        let is_object = matches!(problem.what, Flaw::WrongType { .. })
+            && matches!(
+                self.trie.node(problem.field).role,
+                Role::Object | Role::OldObject
+            );
+        (!is_object && self.in_envelope(problem.up)).then(|| self.describe(problem).1)
     }
 
     /// A problem's path, and a sentence that names it.
@@ -242,7 +248,12 @@ impl<'a> Tape<'a> {
         let last = match self.trie.node(problem.field).edge {
             Edge::Name(name) => Some(Step::Name(name)),
             Edge::Item => Some(Step::Index(problem.index)),
-            Edge::Root if problem.up != NOWHERE => Some(Step::Name("object")),
+            Edge::Root if problem.up != NOWHERE => {
+                Some(Step::Name(match self.trie.node(problem.field).role {
+                    Role::OldObject => "oldObject",
+                    _ => "object",
+                }))
+            }
             Edge::Root | Edge::Member | Edge::Value => None,
         };
         // Writing to memory does not fail.
@@ -356,7 +367,10 @@ impl<'a> Tape<'a> {
     }
 
     fn full(&mut self, seed: &Position) -> bool {
-        if self.entries.len() < MAX_ENTRIES {
+        let len = self.entries.len();
+        let for_envelope =
+            |tape: &Self| len < MAX_ENTRIES + ENVELOPE_ENTRIES && tape.in_envelope(seed.up);
+        if len < MAX_ENTRIES || for_envelope(self) {
             return false;
         }
         self.flaw(seed, Flaw::TooMany);
