@@ -211,7 +211,15 @@ fn a_denial_at_mutate_is_complete() {
             "WIN202 spec.hostPID",
         ]
     );
-    assert_eq!(answer.warn, ["WIN504 spec.containers[0].command[0]"]);
+    assert_eq!(
+        answer.warn,
+        [
+            "WIN113 spec.containers[0].securityContext.privileged",
+            "WIN504 spec.containers[0].command[0]",
+        ]
+    );
+    let warnings = answer.warnings().join("\n");
+    assert!(!warnings.contains("removed"), "{warnings}");
     assert_eq!(answer.patch, None);
 }
 
