@@ -12,7 +12,7 @@ use transom::config::Policy;
 use transom::decision::{Endpoint, Mode};
 use transom::facts::{Facts, NamespaceFacts};
 use transom::os::Os;
-use transom::rules::{self, Action, Profile};
+use transom::rules::Rule;
 
 const OS: &str = "kubernetes.io/os";
 
@@ -1516,7 +1516,7 @@ fn a_denial_names_rule_field_value_reason_remedy_and_evidence() {
         ("WIN101", "spec.securityContext.runAsUser: 1000"),
         ("WIN201", "spec.hostNetwork: true"),
     ]) {
-        let rule = rules::Rule::find(code).unwrap();
+        let rule = Rule::find(code).unwrap();
         let want = format!(
             "- {field} [{code} {}] {} {}",
             rule.name, rule.reason, rule.remedy
@@ -1695,20 +1695,6 @@ fn warnings_are_short() {
     long.dedup();
     assert_eq!(long, LONG_WARNINGS);
     assert!(answer.warnings().len() > 45, "{}", answer.warnings().len());
-}
-
-#[test]
-fn every_action_of_the_table_reaches_the_answer() {
-    // What the table calls deny in the current profile is a denial of some recording or fixture;
-    // here only that no first tier is a repair: harmless values come after the flaw.
-    for rule in rules::all() {
-        assert_ne!(
-            rule.tiers[0].action(Profile::Current),
-            Action::Repair,
-            "{}",
-            rule.code
-        );
-    }
 }
 
 #[test]
