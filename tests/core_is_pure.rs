@@ -1,4 +1,5 @@
 //! The core stays pure: no I/O, no clock, no logging, read off the imports of its files.
+#![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,6 @@
 //! What is done about findings: which webhook denies what, modes, exemptions, the ratchet, owned
 //! objects, kubectl debug, and the words of the answer.
+#![allow(clippy::unwrap_used, clippy::needless_pass_by_value)] // Outside of a test function clippy does not see a test.
 
 mod common;
 
@@ -567,7 +568,7 @@ fn warns_of_what_was_there_before_and_denies_what_is_new() {
             2,
             0,
         ),
-        ("one less", users(&[("a", 1), ("b", 1)]), old.clone(), 0, 1),
+        ("one less", users(&[("a", 1), ("b", 1)]), old, 0, 1),
         (
             "another field, same value",
             context(json!({"runAsUser": 1})),
@@ -795,7 +796,7 @@ fn repairs_new_ephemeral_containers_of_windows_pods() {
     let old_one = container("before", json!({"securityContext": refused_context()}));
     let flaws = json!({"hostNetwork": true, "hostPID": true});
     for spec in [windows(flaws.clone()), windows_os(flaws)] {
-        let old = debugged(&spec, &[old_one.clone()]);
+        let old = debugged(&spec, std::slice::from_ref(&old_one));
         let new = debugged(&spec, &[old_one.clone(), new_one.clone()]);
         let mutated = debug(Endpoint::Mutate, &new, &old, &policy, &facts);
         assert!(mutated.allowed);
@@ -830,7 +831,10 @@ fn leaves_new_ephemeral_containers_as_they_are_where_nothing_may_be_repaired() {
     let new_one = container("debug", json!({"securityContext": {"privileged": true}}));
     let facts = Facts::default();
     for spec in [windows(json!({})), windows_os(json!({}))] {
-        let (old, new) = (debugged(&spec, &[]), debugged(&spec, &[new_one.clone()]));
+        let (old, new) = (
+            debugged(&spec, &[]),
+            debugged(&spec, std::slice::from_ref(&new_one)),
+        );
         let off = policy("placement: {repair: false}");
         let answer = debug(Endpoint::Mutate, &new, &old, &off, &facts);
         let says_os = spec.get("os").is_some();
@@ -851,7 +855,10 @@ fn leaves_new_ephemeral_containers_as_they_are_where_nothing_may_be_repaired() {
         );
     }
     for spec in [json!({}), json!({"nodeSelector": {OS: "linux"}})] {
-        let (old, new) = (debugged(&spec, &[]), debugged(&spec, &[new_one.clone()]));
+        let (old, new) = (
+            debugged(&spec, &[]),
+            debugged(&spec, std::slice::from_ref(&new_one)),
+        );
         for endpoint in [Endpoint::Mutate, Endpoint::Validate] {
             let answer = debug(endpoint, &new, &old, &Policy::default(), &facts);
             is_silent("not a Windows pod", &answer);

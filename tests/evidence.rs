@@ -1,5 +1,6 @@
 //! Is it a Windows pod? Every piece of evidence alone, pieces against each other, what the
 //! cluster knows; and the recordings once more with evidence of another sort.
+#![allow(clippy::unwrap_used, clippy::needless_pass_by_value)] // Outside of a test function clippy does not see a test.
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! One directory a rule, with cases in which it fires and cases in which it must not.
+#![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
 mod common;
 
@@ -24,7 +25,7 @@ struct Fixture {
 
 impl Fixture {
     fn policy(&self) -> Policy {
-        let mut config = self.config.clone().unwrap_or(json!({}));
+        let mut config = self.config.clone().unwrap_or_else(|| json!({}));
         config["apiVersion"] = json!("transom.dev/v1alpha1");
         config["kind"] = json!("Config");
         if let Some(profile) = &self.profile {

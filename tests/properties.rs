@@ -1,5 +1,6 @@
 //! What holds for every pod, tried on generated ones: fields that the rules look at, evidence for
 //! either system, in every kind. PROPTEST_CASES sets the number of cases.
+#![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
 mod common;
 
@@ -343,7 +344,7 @@ proptest! {
             prop_assert!(["Pod", "DaemonSet"].contains(&kind));
         }
         // Beside the pod spec nothing changes at all.
-        let mut rest = patched.clone();
+        let mut rest = patched;
         *pod_spec_mut(&mut rest) = pod_spec(&object).clone();
         prop_assert_eq!(rest, object);
     }

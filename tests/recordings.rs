@@ -1,4 +1,5 @@
 //! Every recorded AdmissionReview gets the answer that `expectations.yaml` says.
+#![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
 mod common;
 

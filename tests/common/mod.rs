@@ -1,5 +1,6 @@
 //! What the tests share: asking Transom, reading its answers, applying its patches.
 #![allow(dead_code)] // each test target uses a part of it
+#![allow(clippy::unwrap_used, clippy::expect_used)] // Outside of a test function clippy does not see a test.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -169,14 +170,8 @@ fn read(verdict: &Verdict<'_, '_>, bytes: &[u8]) -> Answer {
 
 /// An AdmissionReview as the API server would send it for this object.
 pub(crate) fn review_of(object: &Value, operation: &str, old: Option<&Value>) -> Value {
-    let (group, version) = match object["apiVersion"]
-        .as_str()
-        .unwrap_or("v1")
-        .split_once('/')
-    {
-        Some(pair) => pair,
-        None => ("", "v1"),
-    };
+    let api_version = object["apiVersion"].as_str().unwrap_or("v1");
+    let (group, version) = api_version.split_once('/').unwrap_or(("", "v1"));
     json!({
         "kind": "AdmissionReview",
         "apiVersion": "admission.k8s.io/v1",
