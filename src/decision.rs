@@ -258,6 +258,12 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
                     .iter()
                     .any(|f| f.effect == Effect::Deny && f.hit.refused);
             if api_server_refuses {
+                // A denial patches nothing, so nothing is removed either.
+                for finding in &mut findings {
+                    if finding.effect == Effect::Repair {
+                        finding.effect = Effect::Warn;
+                    }
+                }
                 return Decision {
                     denied: true,
                     findings,

@@ -182,7 +182,9 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
         let judgement = match verdict.outcome() {
             Outcome::Exempt(_) => return,
             Outcome::Unreadable(problem) => {
-                if verdict.mode() == Mode::Warn && verdict.endpoint() == Endpoint::Validate {
+                // A denial's message says it already.
+                let told = verdict.mode() >= Mode::Warn && verdict.allowed();
+                if told && verdict.endpoint() == Endpoint::Validate {
                     warning(&|out| write!(out, "transom: {problem}"));
                 }
                 return;

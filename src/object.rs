@@ -18,6 +18,8 @@ use trie::{Edge, FieldId, Node, Role, Shape, Trie};
 /// More entries than this make an object unreadable: a body of 6 MB could make two million.
 /// A pod of 146 containers has about 1,500.
 pub(crate) const MAX_ENTRIES: usize = 65_536;
+/// As many more for what stands around the object, so that the uid survives.
+const ENVELOPE_ENTRIES: usize = 64;
 
 /// The place of an entry on the tape.
 pub(crate) type At = u32;
@@ -99,7 +101,7 @@ impl<'a> Tape<'a> {
     }
 
     pub(crate) fn len(&self) -> At {
-        // At most MAX_ENTRIES.
+        // Little more than MAX_ENTRIES.
         self.entries.len() as At
     }
 
@@ -223,11 +225,15 @@ impl<'a> Tape<'a> {
         true
     }
 
-    /// The problem in words and its path, if it lies in the envelope.
+    /// The problem in words, if it lies in the envelope. An object that is none is its own.
     pub(crate) fn envelope_problem(&self) -> Option<String> {
         let problem = self.problem.as_ref()?;
-        self.in_envelope(problem.up)
-            .then(|| self.describe(problem).1)
+        let is_object = matches!(problem.what, Flaw::WrongType { .. })
+            && matches!(
+                self.trie.node(problem.field).role,
+                Role::Object | Role::OldObject
+            );
+        (!is_object && self.in_envelope(problem.up)).then(|| self.describe(problem).1)
     }
 
     /// A problem's path, and a sentence that names it.
@@ -238,7 +244,12 @@ impl<'a> Tape<'a> {
             Edge::Name(name) => Some(Step::Name(name)),
             Edge::Key(name) => Some(Step::Key(name)),
             Edge::Item => Some(Step::Index(problem.index)),
-            Edge::Root if problem.up != NOWHERE => Some(Step::Name("object")),
+            Edge::Root if problem.up != NOWHERE => {
+                Some(Step::Name(match self.trie.node(problem.field).role {
+                    Role::OldObject => "oldObject",
+                    _ => "object",
+                }))
+            }
             Edge::Root | Edge::Member | Edge::Value => None,
         };
         // Writing to memory does not fail.
@@ -354,8 +365,7 @@ impl<'a> Tape<'a> {
     /// Appends an entry; `None` where the tape is full.
     #[inline]
     fn push(&mut self, position: Position, value: Value<'a>) -> Option<At> {
-        if self.entries.len() >= MAX_ENTRIES {
-            self.flaw(position, Flaw::TooMany);
+        if self.entries.len() >= MAX_ENTRIES && self.is_full(position) {
             return None;
         }
         let Position { field, index, up } = position;
@@ -370,6 +380,18 @@ impl<'a> Tape<'a> {
         Some(at)
     }
 
+    /// Whether there is no room for an entry here; the envelope has some of its own, so that the
+    /// uid survives.
+    #[cold]
+    fn is_full(&mut self, position: Position) -> bool {
+        let room = MAX_ENTRIES + ENVELOPE_ENTRIES;
+        if self.entries.len() < room && self.in_envelope(position.up) {
+            return false;
+        }
+        self.flaw(position, Flaw::TooMany);
+        true
+    }
+
     /// Starts a list or map; what follows lies in it until it is closed.
     fn open(&mut self, position: Position, value: Value<'a>) -> Option<At> {
         let at = self.push(position, value)?;
@@ -377,11 +399,18 @@ impl<'a> Tape<'a> {
         Some(at)
     }
 
+    /// Whether nothing was kept below the last entry and no problem lies there, so that it can
+    /// go. The review itself stays.
+    fn is_bare(&self, at: At) -> bool {
+        let has_problem = self.problem.is_some_and(|problem| problem.up == at);
+        at > 0 && self.len() == at + 1 && !has_problem
+    }
+
     /// Ends a list or map. One that nobody asks for by itself and that holds nothing that was
     /// kept is not worth an entry.
     fn close(&mut self, at: At, node: &Node) {
         let end = self.len();
-        if end == at + 1 && node.role == Role::None && node.checks.is_empty() {
+        if self.is_bare(at) && node.role == Role::None && node.checks.is_empty() {
             self.entries.pop();
         } else {
             self.entries[at as usize].end = end;
@@ -637,11 +666,10 @@ impl<'a> Visitor<'a> for Seed<'_, 'a> {
                         None => map.next_value::<IgnoredAny>().map(drop)?,
                     }
                     // Two entries or, where the value is null, none.
-                    let end = tape.len();
-                    if end == member + 1 {
+                    if tape.is_bare(member) {
                         tape.entries.pop();
                     } else {
-                        tape.entries[member as usize].end = end;
+                        tape.entries[member as usize].end = tape.len();
                     }
                 }
             }

@@ -240,6 +240,7 @@ const SET: &[Case] = &[case(Test::Set, 0)];
 const PRESENT: &[Case] = &[case(Test::Present, 0)];
 const TRUE: &[Case] = &[case(Test::Is(true), 0)];
 const NON_EMPTY: &[Case] = &[case(Test::NonEmpty, 0)];
+const NOT_BLANK: &[Case] = &[case(Test::NotBlank, 0)];
 
 /// When a value is a finding. A test whose type is not the value's does not hold; the walk has
 /// named such a field already.
@@ -253,8 +254,10 @@ enum Test {
     StartsWith(&'static str),
     /// One of these directories, or below one.
     Under(&'static [&'static str]),
-    /// A string or list that is not empty.
+    /// A list that is not empty.
     NonEmpty,
+    /// A string that is not empty.
+    NotBlank,
     /// A list of more than one.
     Several,
     NumberOtherThan(i64),
@@ -270,7 +273,8 @@ impl Test {
             Self::Present => Shape::Presence,
             Self::Is(_) => Shape::Bool,
             Self::OneOf(_) | Self::NoneOf(_) | Self::StartsWith(_) | Self::Under(_) => Shape::Text,
-            Self::NonEmpty | Self::Several => Shape::Any,
+            Self::NotBlank => Shape::Text,
+            Self::NonEmpty | Self::Several => Shape::List,
             Self::NumberOtherThan(_) => Shape::Number,
             Self::By(shape, _) => *shape,
         }
@@ -291,10 +295,8 @@ impl Test {
                         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
                 })
             }),
-            Self::NonEmpty => match tape.entry(at).value {
-                Value::List(len) => len > 0,
-                _ => text().is_some_and(|text| !text.is_empty()),
-            },
+            Self::NonEmpty => matches!(tape.entry(at).value, Value::List(1..)),
+            Self::NotBlank => text().is_some_and(|text| !text.is_empty()),
             Self::Several => matches!(tape.entry(at).value, Value::List(2..)),
             Self::NumberOtherThan(usual) => match tape.entry(at).value {
                 Value::Int(number) => number != *usual,

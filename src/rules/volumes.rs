@@ -1,7 +1,9 @@
 //! WIN3xx: volumes and their mounts.
 
 use super::Action::{Deny, Off, Warn};
-use super::{Case, NON_EMPTY, PRESENT, Rule, SET, Skip, Test, Tier, case, container, pod, tier};
+use super::{
+    Case, NON_EMPTY, NOT_BLANK, PRESENT, Rule, SET, Skip, Test, Tier, case, container, pod, tier,
+};
 
 const KEP: &str = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support";
 const STORAGE: &str = "https://kubernetes.io/docs/concepts/storage/windows-storage/";
@@ -31,8 +33,8 @@ pub(super) const RULES: &[Rule] = &[
         ],
         tiers: WARN_OR_DENY,
         checks: &[
-            container("volumeMounts[*].subPath", NON_EMPTY),
-            container("volumeMounts[*].subPathExpr", NON_EMPTY),
+            container("volumeMounts[*].subPath", NOT_BLANK),
+            container("volumeMounts[*].subPathExpr", NOT_BLANK),
         ],
         by_pod: None,
     },

@@ -1,13 +1,17 @@
 //! What the tests share: asking Transom, reading its answers, applying its patches.
 #![allow(dead_code)] // each test target uses a part of it
+#![allow(clippy::unwrap_used, clippy::expect_used)] // Outside of a test function clippy does not see a test.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 use transom::admit::{Verdict, admit};
 use transom::config::Policy;
 use transom::decision::{Effect, Endpoint};
 use transom::facts::Facts;
+use transom::os::{Os, Source};
 use transom::review;
 
 pub(crate) fn corpus() -> PathBuf {
@@ -166,8 +170,8 @@ fn read(verdict: &Verdict<'_, '_>, bytes: &[u8]) -> Answer {
 
 /// An AdmissionReview as the API server would send it for this object.
 pub(crate) fn review_of(object: &Value, operation: &str, old: Option<&Value>) -> Value {
-    let version = object["apiVersion"].as_str().unwrap_or("v1");
-    let (group, version) = version.split_once('/').unwrap_or(("", version));
+    let api_version = object["apiVersion"].as_str().unwrap_or("v1");
+    let (group, version) = api_version.split_once('/').unwrap_or(("", "v1"));
     json!({
         "kind": "AdmissionReview",
         "apiVersion": "admission.k8s.io/v1",
@@ -193,8 +197,6 @@ pub(crate) fn update(object: &Value, old: &Value) -> Vec<u8> {
     serde_json::to_vec(&review_of(object, "UPDATE", Some(old))).unwrap()
 }
 
-static NOTHING: Value = Value::Null;
-
 /// The pod spec inside an object of any kind.
 pub(crate) fn pod_spec(object: &Value) -> &Value {
     let path = match object["kind"].as_str().unwrap() {
@@ -203,7 +205,7 @@ pub(crate) fn pod_spec(object: &Value) -> &Value {
         "CronJob" => "/spec/jobTemplate/spec/template/spec",
         _ => "/spec/template/spec",
     };
-    object.pointer(path).unwrap_or(&NOTHING)
+    object.pointer(path).unwrap_or(&Value::Null)
 }
 
 pub(crate) fn pod_spec_mut(object: &mut Value) -> &mut Value {
@@ -214,4 +216,130 @@ pub(crate) fn pod_spec_mut(object: &mut Value) -> &mut Value {
         _ => "/spec/template/spec",
     };
     object.pointer_mut(path).unwrap()
+}
+
+/// What `expectations.yaml` says of one recording.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Expected {
+    pub(crate) patch: String,
+    pub(crate) repair: Vec<String>,
+    pub(crate) deny: Vec<String>,
+    pub(crate) warn: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pair {
+    mutating: Option<Expected>,
+    validating: Option<Expected>,
+}
+
+/// `expectations.yaml`, by the recording's name (`pod-create-win-nfs.mutating`).
+pub(crate) fn expectations() -> BTreeMap<String, Expected> {
+    let yaml = include_str!("../expectations.yaml");
+    let pairs: BTreeMap<String, Pair> = serde_saphyr::from_str(yaml).unwrap();
+    let mut all = BTreeMap::new();
+    for (name, pair) in pairs {
+        for (end, expected) in [("mutating", pair.mutating), ("validating", pair.validating)] {
+            if let Some(expected) = expected {
+                all.insert(format!("{name}.{end}"), expected);
+            }
+        }
+    }
+    all
+}
+
+/// The kinds that are or make pods.
+pub(crate) const KINDS: [&str; 9] = [
+    "Pod",
+    "ReplicationController",
+    "PodTemplate",
+    "Deployment",
+    "ReplicaSet",
+    "StatefulSet",
+    "DaemonSet",
+    "Job",
+    "CronJob",
+];
+
+/// An object of this kind with this pod spec; one container is put in where there is none.
+pub(crate) fn object_of(kind: &str, mut spec: Value) -> Value {
+    if spec.get("containers").is_none() {
+        spec["containers"] = json!([{"name": "main", "image": "registry.example/app:1"}]);
+    }
+    let template = json!({"metadata": {"labels": {"app": "a"}}, "spec": spec});
+    let api_version = match kind {
+        "Pod" | "ReplicationController" | "PodTemplate" => "v1",
+        "Job" | "CronJob" => "batch/v1",
+        _ => "apps/v1",
+    };
+    let mut object = json!({
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": {"name": "a", "namespace": "default", "labels": {"app": "a"}},
+    });
+    match kind {
+        "Pod" => object["spec"] = template["spec"].clone(),
+        "PodTemplate" => object["template"] = template,
+        "CronJob" => object["spec"] = json!({"jobTemplate": {"spec": {"template": template}}}),
+        _ => object["spec"] = json!({"template": template}),
+    }
+    object
+}
+
+pub(crate) fn pod(spec: Value) -> Value {
+    object_of("Pod", spec)
+}
+
+/// The path of the pod spec in an object of this kind, as messages have it.
+pub(crate) fn spec_path(kind: &str) -> &'static str {
+    match kind {
+        "Pod" => "spec",
+        "PodTemplate" => "template.spec",
+        "CronJob" => "spec.jobTemplate.spec.template.spec",
+        _ => "spec.template.spec",
+    }
+}
+
+/// A configuration of these lines below the two that every one has.
+pub(crate) fn policy(yaml: &str) -> Policy {
+    Policy::parse(&config(yaml)).unwrap()
+}
+
+pub(crate) fn config(yaml: &str) -> String {
+    format!("apiVersion: transom.dev/v1alpha1\nkind: Config\n{yaml}\n")
+}
+
+/// Puts `from` into `into`: maps are merged, everything else is replaced.
+pub(crate) fn merge(into: &mut Value, from: &Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (key, value) in from {
+                merge(into.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (into, from) => *into = from.clone(),
+    }
+}
+
+/// The metadata of the pod or pod template inside an object.
+pub(crate) fn pod_metadata_mut(object: &mut Value) -> &mut Value {
+    let path = match object["kind"].as_str().unwrap() {
+        "Pod" => "/metadata",
+        "PodTemplate" => "/template/metadata",
+        "CronJob" => "/spec/jobTemplate/spec/template/metadata",
+        _ => "/spec/template/metadata",
+    };
+    object.pointer_mut(path).unwrap()
+}
+
+/// What the object is taken for, and the strongest evidence of it.
+pub(crate) fn detected(
+    body: &[u8],
+    policy: &Policy,
+    facts: &Facts,
+) -> (Option<Os>, Option<Source>) {
+    let request = review::decode(body, policy).unwrap();
+    admit(Endpoint::Validate, &request, policy, facts).detected()
 }
