@@ -351,6 +351,7 @@ impl Placing {
             || !case.detection.is_windows()
             || case.detection.conflict.is_some()
             || case.pod.spec.is_none()
+            || case.request.is_being_deleted()
         {
             return nothing;
         }
@@ -491,6 +492,7 @@ impl KnownHits {
         hit.rule.hash(&mut hasher);
         pod.owner_name(hit.at).hash(&mut hasher);
         if hit.missing.is_empty() {
+            pod.tape.key_of(hit.at).hash(&mut hasher);
             pod.tape.hash_value(hit.at, &mut hasher);
         } else {
             hit.missing.hash(&mut hasher);

@@ -203,9 +203,8 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
         for (finding, path) in told().take(FULL) {
             warning(&|out| {
                 let rule = finding.rule();
-                for text in [rule.code, " ", rule.name, ": "] {
-                    out.write_str(text)?;
-                }
+                out.write_str(rule.code)?;
+                out.write_str(" ")?;
                 match finding.effect {
                     Effect::Repair => {
                         out.write_str(path)?;

@@ -77,8 +77,10 @@ pub(crate) struct Tape<'a> {
     entries: Vec<Entry<'a>>,
     /// Strings with escapes, one after the other.
     unescaped: String,
-    /// The first flaw in document order; the walk goes on after it, so that the uid survives.
+    /// The first flaw of the objects, and of what stands around them. The walk goes on after it,
+    /// so that the uid survives.
     pub(crate) problem: Option<Problem>,
+    envelope_problem: Option<Problem>,
 }
 
 impl<'a> Tape<'a> {
@@ -93,6 +95,7 @@ impl<'a> Tape<'a> {
             entries: Vec::with_capacity((json.len() / 48).clamp(64, 1024)),
             unescaped: String::new(),
             problem: None,
+            envelope_problem: None,
         };
         let mut json = serde_json::Deserializer::from_str(json);
         Seed::new(&mut tape, trie.review, 0, NOWHERE).deserialize(&mut json)?;
@@ -172,6 +175,14 @@ impl<'a> Tape<'a> {
         }
     }
 
+    /// The key of a value in a map whose keys were kept by prefix.
+    pub(crate) fn key_of(&self, at: At) -> Option<&str> {
+        let is_value = self.trie.node(self.entry(at).field).edge == Edge::Value;
+        self.up(at)
+            .filter(|_| is_value)
+            .and_then(|member| self.text(member))
+    }
+
     /// The entries below a map whose keys were kept by prefix: key and place of the value.
     pub(crate) fn members(&self, at: At) -> impl Iterator<Item = (&str, At)> + '_ {
         self.children(at)
@@ -225,15 +236,10 @@ impl<'a> Tape<'a> {
         true
     }
 
-    /// The problem in words, if it lies in the envelope. An object that is none is its own.
+    /// What is wrong around the objects, in words.
     pub(crate) fn envelope_problem(&self) -> Option<String> {
-        let problem = self.problem.as_ref()?;
-        let is_object = matches!(problem.what, Flaw::WrongType { .. })
-            && matches!(
-                self.trie.node(problem.field).role,
-                Role::Object | Role::OldObject
-            );
-        (!is_object && self.in_envelope(problem.up)).then(|| self.describe(problem).1)
+        let problem = self.envelope_problem.as_ref()?;
+        Some(self.describe(problem).1)
     }
 
     /// A problem's path, and a sentence that names it.
@@ -402,7 +408,8 @@ impl<'a> Tape<'a> {
     /// Whether nothing was kept below the last entry and no problem lies there, so that it can
     /// go. The review itself stays.
     fn is_bare(&self, at: At) -> bool {
-        let has_problem = self.problem.is_some_and(|problem| problem.up == at);
+        let problems = [self.problem, self.envelope_problem];
+        let has_problem = problems.iter().flatten().any(|problem| problem.up == at);
         at > 0 && self.len() == at + 1 && !has_problem
     }
 
@@ -426,12 +433,22 @@ impl<'a> Tape<'a> {
 
     #[cold]
     fn flaw(&mut self, position: Position, what: Flaw) {
-        self.problem.get_or_insert(Problem {
-            up: position.up,
-            field: position.field,
-            index: position.index,
+        let Position { field, index, up } = position;
+        let problem = Problem {
+            up,
+            field,
+            index,
             what,
-        });
+        };
+        // An object that is none is its own problem; one that stands there twice the envelope's.
+        let role = self.trie.node(field).role;
+        let is_object = matches!(role, Role::Object | Role::OldObject)
+            && matches!(what, Flaw::WrongType { .. } | Flaw::TooMany);
+        if is_object || !self.in_envelope(up) {
+            self.problem.get_or_insert(problem);
+        } else {
+            self.envelope_problem.get_or_insert(problem);
+        }
     }
 }
 

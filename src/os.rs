@@ -309,10 +309,21 @@ pub(crate) fn detect(
         Some(Os::Linux) => None,
         _ => acting_linux(pod, policy, facts),
     };
-    let conflict = conflict(decisive.first, windows, linux);
+    let conflict = match decisive.foreign {
+        // Neither Linux nor Windows, and yet for Windows: no node is both.
+        Some(at) if decisive.first.is_none() => windows.and_then(|windows| {
+            Some(Conflict {
+                at: windows.at?,
+                decisive: false,
+                against: Some(at),
+            })
+        }),
+        _ => conflict(decisive.first, windows, linux),
+    };
     let evidence = match (decisive.first, windows, linux) {
         (Some(decisive), ..) => Some(decisive),
         (None, Some(_), Some(_)) => None,
+        (None, ..) if decisive.foreign.is_some() => None,
         (None, windows, linux) => windows
             .or(linux)
             .or_else(|| declared(pod, namespace))
@@ -354,6 +365,8 @@ fn conflict(
 struct Decisive {
     first: Option<Evidence>,
     conflict: Option<Conflict>,
+    /// A node selector for an OS that is neither.
+    foreign: Option<At>,
 }
 
 impl Decisive {
@@ -378,9 +391,13 @@ impl Decisive {
             let Some((at, name)) = pod.selector(key) else {
                 continue;
             };
+            let os = Os::parse(name);
             self.first = self
                 .first
-                .or_else(|| evidence(Os::parse(name), Source::NodeSelector, at));
+                .or_else(|| evidence(os, Source::NodeSelector, at));
+            if os.is_none() {
+                self.foreign.get_or_insert(at);
+            }
             match said {
                 // A third OS is none of our business, unless Windows is the other one.
                 Some((against, other)) if other != name && [other, name].contains(&"windows") => {
@@ -501,16 +518,26 @@ fn known_node(pod: &Pod<'_, '_>, facts: &Facts) -> Option<Evidence> {
     if let Some(found) = pod.node_name.and_then(os_of) {
         return Some(found);
     }
+    // Terms and values are alternatives: they must all be nodes of one OS.
     let tape = pod.tape;
-    tape.children(pod.required_terms?).find_map(|term| {
+    let mut agreed: Option<Evidence> = None;
+    for term in tape.children(pod.required_terms?) {
         let fields = tape.child(term, Role::MatchFields)?;
-        tape.children(fields).find_map(|field| {
+        let names = tape.children(fields).find_map(|field| {
             let by_name = tape.child_text(field, Role::Key) == Some("metadata.name")
                 && tape.child_text(field, Role::Operator) == Some("In");
-            let values = tape.child(field, Role::Values).filter(|_| by_name)?;
-            tape.children(values).find_map(os_of)
-        })
-    })
+            tape.child(field, Role::Values).filter(|_| by_name)
+        })?;
+        for name in tape.children(names) {
+            let here = os_of(name)?;
+            match agreed {
+                Some(before) if before.os != here.os => return None,
+                Some(_) => {}
+                None => agreed = Some(here),
+            }
+        }
+    }
+    agreed
 }
 
 fn runtime_class(pod: &Pod<'_, '_>, facts: &Facts) -> Option<Evidence> {

@@ -119,6 +119,10 @@ fn not_reviews() -> Vec<(Vec<u8>, &'static str)> {
             "request.uid: stands there twice",
         ),
         (
+            with(r#"{"uid": "a", "object": {"spec": []}, "operation": 1}"#),
+            "request.operation: must be a string, not a number",
+        ),
+        (
             with(r#"{"uid": "a", "operation": 1}"#),
             "request.operation: must be a string",
         ),

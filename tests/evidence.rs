@@ -841,6 +841,29 @@ fn on_node(name: &str) -> Value {
         [{"key": "metadata.name", "operator": "In", "values": [name]}]}]))
 }
 
+/// Terms are alternatives: a pod that may go to nodes of either system is not for Windows.
+#[test]
+fn leaves_pods_for_nodes_of_both_systems_alone() {
+    let facts = known();
+    for names in [
+        ["win-1", "lin-1"],
+        ["lin-1", "win-1"],
+        ["win-1", "elsewhere"],
+    ] {
+        let fields = |name: &str| {
+            json!({"matchFields":
+            [{"key": "metadata.name", "operator": "In", "values": [name]}]})
+        };
+        for terms in [
+            json!([fields(names[0]), fields(names[1])]),
+            json!([{"matchFields": [{"key": "metadata.name", "operator": "In", "values": names}]}]),
+        ] {
+            let object = pod(required(terms));
+            is_left_alone(names[1], &object, &Policy::default(), &facts);
+        }
+    }
+}
+
 #[test]
 fn takes_what_the_cluster_and_the_registry_know_for_evidence() {
     let (policy, facts) = (Policy::default(), known());

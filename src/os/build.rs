@@ -41,13 +41,16 @@ pub(crate) fn of_image(image: &str) -> Option<&'static str> {
     })
 }
 
-/// The build that a pod is for: by its node selector, by required affinity to a single build, or
-/// by its images' tags where they name but one.
+/// The build that a pod selects: by its node selector, or by required affinity to a single one.
+pub(crate) fn selected<'t>(pod: &Pod<'t, '_>) -> Option<&'t str> {
+    let by_selector = pod.selector(BUILD_LABEL).map(|(_, build)| build);
+    by_selector.or_else(|| required(pod))
+}
+
+/// The build that a pod is for: the one that it selects, or the one that its images' tags name
+/// where they name but one.
 pub(crate) fn of_pod<'t>(pod: &Pod<'t, '_>) -> Option<&'t str> {
-    if let Some((_, build)) = pod.selector(BUILD_LABEL) {
-        return Some(build);
-    }
-    required(pod).or_else(|| {
+    selected(pod).or_else(|| {
         let mut builds = pod
             .containers
             .iter()

@@ -82,7 +82,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         code: "WIN505",
         name: "restart-all-containers",
-        brief: "the kubelet on Windows cannot restart all containers",
+        brief: "the kubelet refuses it on Windows",
         reason: "The kubelet refuses pods with the action RestartAllContainers on Windows nodes.",
         remedy: "Use the action Restart, for the container itself.",
         references: &[

@@ -64,8 +64,7 @@ fn other_builds(pod: &Pod<'_, '_>, report: &mut dyn FnMut(Found)) {
     if pod.has_host_process() {
         return;
     }
-    let selected = pod.selector(crate::os::BUILD_LABEL).map(|(_, build)| build);
-    let mut expected = selected;
+    let mut expected = build::selected(pod);
     for container in &pod.containers {
         let build = container.image.and_then(|at| {
             let image = pod.tape.text(at)?;

@@ -257,7 +257,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         code: "WIN115",
         name: "read-only-root-filesystem",
-        brief: "Windows cannot make the root filesystem read-only",
+        brief: "the root filesystem of Windows stays writable",
         reason: "Windows needs to write its registry and system files inside the container, so the root filesystem stays writable.",
         remedy: "Remove it, and do not rely on it: give the container a less privileged account (windowsOptions.runAsUserName: ContainerUser).",
         references: &[KEP, INTRO],
