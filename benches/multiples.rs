@@ -14,8 +14,8 @@ use k8s_openapi::api::core::v1::Pod;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
-use transom::config::Policy;
 use transom::facts::Facts;
+use transom::policy::Policy;
 use transom::{admit, review};
 
 #[derive(Deserialize)]

@@ -5,8 +5,8 @@
 mod bodies;
 
 use divan::{AllocProfiler, Bencher};
-use transom::config::Policy;
 use transom::facts::Facts;
+use transom::policy::Policy;
 use transom::{admit, review};
 
 #[global_allocator]

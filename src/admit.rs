@@ -3,13 +3,14 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use crate::config::Policy;
-use crate::decision::{self, Case, Change, Decision, Endpoint, Exemption, Finding, Mode};
+use crate::decision::{self, Case, Decision, Endpoint, Exemption, Finding};
 use crate::facts::{Facts, NamespaceFacts};
+use crate::mode::Mode;
 use crate::object::trie::Role;
 use crate::object::{At, FieldPath, Tape};
 use crate::os::{self, Detection};
-use crate::patch::Patch;
+use crate::patch::{Change, Patch};
+use crate::policy::Policy;
 use crate::review::{Operation, Request};
 use crate::rules::{self, Action, Context, Hit};
 use crate::workload::{Kind, Pod};

@@ -4,18 +4,21 @@
 //! own (ratchet, owned objects). Not here: how flaws are found (`rules`, `os`), the words
 //! (`message`), the bytes (`review`).
 
-use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
+mod placing;
+mod ratchet;
 
-use crate::config::Policy;
 use crate::facts::NamespaceFacts;
+use crate::mode::Mode;
 use crate::object::At;
 use crate::object::trie::Role;
 use crate::os::{Conflict, Detection};
-use crate::patch::{Operation, Patch};
-use crate::review::{Operation as Verb, Request};
+use crate::patch::Patch;
+use crate::policy::Policy;
+use crate::review::Request;
 use crate::rules::{self, Action, Hit, Rule};
-use crate::workload::{Container, Kind, Pod};
+use crate::workload::{Kind, Pod};
+use placing::Placing;
+use ratchet::{KnownHits, in_new_container};
 
 /// Which of the two webhooks is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,40 +35,6 @@ impl Endpoint {
         match self {
             Self::Mutate => "mutate",
             Self::Validate => "validate",
-        }
-    }
-}
-
-/// How findings of a namespace are delivered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Mode {
-    /// Not at all.
-    Off,
-    /// In metrics and audit annotations; nothing is patched.
-    Audit,
-    /// As warnings; the patch places pods and does no more.
-    Warn,
-    /// As denials and warnings, with the full patch.
-    #[default]
-    Enforce,
-}
-
-impl Mode {
-    /// All of them, in rising order.
-    pub const ALL: [Self; 4] = [Self::Off, Self::Audit, Self::Warn, Self::Enforce];
-
-    /// The mode of this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.name() == name)
-    }
-
-    /// Its name in the configuration and in the label `transom.dev/mode`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Audit => "audit",
-            Self::Warn => "warn",
-            Self::Enforce => "enforce",
         }
     }
 }
@@ -128,34 +97,6 @@ impl Effect {
         match self {
             Self::Deny => "deny",
             Self::Warn => "warn",
-            Self::Repair => "repair",
-        }
-    }
-}
-
-/// A part of a patch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Change {
-    /// `spec.os` is added.
-    Os,
-    /// The node selector is added.
-    NodeSelector,
-    /// Tolerations are added.
-    Toleration,
-    /// Fields are taken out.
-    Repair,
-}
-
-impl Change {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Os, Self::NodeSelector, Self::Toleration, Self::Repair];
-
-    /// Its name in metrics.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Os => "os",
-            Self::NodeSelector => "node-selector",
-            Self::Toleration => "toleration",
             Self::Repair => "repair",
         }
     }
@@ -320,129 +261,6 @@ fn effect_of(case: &Case<'_, '_, '_>, hit: &Hit) -> Option<Effect> {
     }
 }
 
-/// What this request's position allows the patch to do.
-struct Placing {
-    /// Node selector and tolerations.
-    place: bool,
-    selector: bool,
-    add_os: bool,
-    /// Fields may be taken out: os=windows holds after the patch.
-    repair: Repairs,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Repairs {
-    Nothing,
-    /// What the table says.
-    Harmless,
-    /// All that validateWindows refuses: `kubectl debug` adds such fields by itself.
-    Refused,
-}
-
-impl Placing {
-    fn of(case: &Case<'_, '_, '_>, hits: &[Hit]) -> Self {
-        let nothing = Self {
-            place: false,
-            selector: false,
-            add_os: false,
-            repair: Repairs::Nothing,
-        };
-        if case.endpoint != Endpoint::Mutate
-            || !case.detection.is_windows()
-            || case.detection.conflict.is_some()
-            || case.pod.spec.is_none()
-            || case.request.is_being_deleted()
-        {
-            return nothing;
-        }
-        let placement = &case.policy.placement;
-        let full = case.mode == Mode::Enforce;
-        if case.request.is_ephemeral() {
-            let repair = full && placement.repair;
-            return Self {
-                repair: if repair {
-                    Repairs::Refused
-                } else {
-                    Repairs::Nothing
-                },
-                ..nothing
-            };
-        }
-        let patchable = match (case.kind, case.request.operation()) {
-            (Kind::Pod, Verb::Create) => true,
-            (Kind::DaemonSet, Verb::Create) => true,
-            (Kind::DaemonSet, Verb::Update) => case.request.template_changed(),
-            _ => false,
-        };
-        if !patchable || case.mode < Mode::Warn {
-            return nothing;
-        }
-
-        let stays_refused = |hit: &Hit| {
-            let repaired = placement.repair
-                && hit.is_repairable()
-                && case.policy.action(hit.rule, hit.tier) == Action::Repair;
-            hit.refused && !repaired
-        };
-        let add_os = full
-            && !case.pod.says_windows()
-            && sets_pod_os(case)
-            && !hits.iter().any(stays_refused);
-        let holds = add_os || case.pod.says_windows();
-        Self {
-            place: true,
-            // The DaemonSet's controller places its pods itself; another selector than its
-            // template's would make it loop (kubernetes/kubernetes#51788).
-            selector: !(case.kind == Kind::Pod && case.request.is_owned_by(Kind::DaemonSet)),
-            add_os,
-            repair: if full && placement.repair && holds {
-                Repairs::Harmless
-            } else {
-                Repairs::Nothing
-            },
-        }
-    }
-
-    fn repairs(&self, action: Action, hit: &Hit) -> bool {
-        match self.repair {
-            Repairs::Nothing => false,
-            Repairs::Harmless => hit.is_repairable() && action == Action::Repair,
-            Repairs::Refused => hit.is_repairable() && action >= Action::Repair,
-        }
-    }
-
-    fn patch(&self, case: &Case<'_, '_, '_>, repairs: &[Finding]) -> Patch {
-        let mut operations = Vec::with_capacity(if self.place { 4 } else { 0 } + repairs.len());
-        if self.add_os {
-            operations.push(Operation::AddOs);
-        }
-        if self.place {
-            let placement = &case.policy.placement;
-            if self.selector && placement.misses_selector(case.pod) {
-                operations.push(Operation::AddSelector);
-            }
-            let missing = placement.missing_tolerations(case.pod);
-            operations.extend(missing.map(Operation::AddToleration));
-        }
-        operations.extend(
-            repairs
-                .iter()
-                .map(|repair| Operation::Remove(repair.hit.at)),
-        );
-        Patch { operations }
-    }
-}
-
-/// Whether `spec.os` may be patched in here.
-fn sets_pod_os(case: &Case<'_, '_, '_>) -> bool {
-    let namespace = case.namespace;
-    namespace
-        .and_then(|namespace| namespace.set_pod_os)
-        .unwrap_or_else(|| {
-            case.policy.placement.set_pod_os && !namespace.is_some_and(|n| n.old_pod_security)
-        })
-}
-
 /// An object that a controller of the control plane made for an owner that was judged itself. An
 /// ownerReference that somebody else wrote buys nothing.
 fn is_owned(case: &Case<'_, '_, '_>) -> bool {
@@ -455,50 +273,6 @@ fn is_owned(case: &Case<'_, '_, '_>) -> bool {
         && Kind::ALL
             .into_iter()
             .any(|owner| case.kind.is_made_by(owner) && case.request.is_owned_by(owner))
-}
-
-/// Whether a place lies in an ephemeral container that the old object does not have.
-fn in_new_container<'t>(case: &Case<'_, 't, '_>) -> impl Fn(At) -> bool {
-    let name =
-        |pod: &Pod<'t, '_>, container: &Container| container.name.and_then(|at| pod.tape.text(at));
-    let old: HashSet<&str> = case.old.map_or_else(HashSet::new, |old| {
-        let ephemeral = old.containers.iter().filter(|c| c.ephemeral);
-        ephemeral.filter_map(|c| name(old, c)).collect()
-    });
-    let pod = case.pod;
-    move |at| {
-        let container = pod.container_of(at).filter(|c| c.ephemeral);
-        container.is_some_and(|c| !name(pod, c).is_some_and(|name| old.contains(name)))
-    }
-}
-
-/// The findings of the old object, by rule, container or volume, and value; never by index.
-struct KnownHits(HashSet<u64>);
-
-impl KnownHits {
-    fn new(old: Option<&Pod<'_, '_>>, hits: &[Hit]) -> Self {
-        let Some(old) = old else {
-            return Self(HashSet::new());
-        };
-        Self(hits.iter().map(|hit| Self::key(old, hit)).collect())
-    }
-
-    fn contains(&self, pod: &Pod<'_, '_>, hit: &Hit) -> bool {
-        !self.0.is_empty() && self.0.contains(&Self::key(pod, hit))
-    }
-
-    fn key(pod: &Pod<'_, '_>, hit: &Hit) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        hit.rule.hash(&mut hasher);
-        pod.owner_name(hit.at).hash(&mut hasher);
-        if hit.missing.is_empty() {
-            pod.tape.key_of(hit.at).hash(&mut hasher);
-            pod.tape.hash_value(hit.at, &mut hasher);
-        } else {
-            hit.missing.hash(&mut hasher);
-        }
-        hasher.finish()
-    }
 }
 
 impl Request<'_> {

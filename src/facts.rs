@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 
-use crate::decision::Mode;
-use crate::os::Os;
+use crate::mode::Mode;
+use crate::os::system::Os;
 
 /// Everything that is known beyond the review itself.
 #[derive(Clone, Debug, Default)]

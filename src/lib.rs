@@ -24,7 +24,8 @@
 //!
 //! Where does a line go? It speaks of a pod's field: `rules`. How to reach a field: `object` or
 //! `workload`. Which operating system: `os`. What to do about findings: `decision`. Words:
-//! `message`. Bytes on the wire: `review`. Settings: `config`. Sockets: `server`.
+//! `message`. Bytes on the wire: `review`. Settings as they are written: `config`; in force:
+//! `policy`. Sockets: `server`.
 
 pub mod admit;
 pub mod cli;
@@ -35,10 +36,12 @@ pub mod field;
 pub mod logging;
 mod message;
 pub mod metrics;
+pub mod mode;
 mod object;
 pub mod os;
-mod patch;
+pub mod patch;
 mod placement;
+pub mod policy;
 pub mod review;
 pub mod rules;
 pub mod server;

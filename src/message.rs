@@ -8,7 +8,8 @@ use std::fmt::{Result, Write};
 use std::ops::Range;
 
 use crate::admit::{Judgement, Outcome, Verdict};
-use crate::decision::{Effect, Endpoint, Finding, Mode};
+use crate::decision::{Effect, Endpoint, Finding};
+use crate::mode::Mode;
 use crate::object::{At, Tape};
 use crate::os::{Detection, Evidence, Source};
 

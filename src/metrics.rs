@@ -7,21 +7,25 @@
 //!
 //! A new family is a field, a line in [`Metrics::new`] and a method that counts.
 
+mod grid;
+
 use std::fmt;
 use std::time::Duration;
 
 use prometheus::core::Collector;
 use prometheus::{
-    Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
-    Registry, TextEncoder,
+    Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
+    TextEncoder,
 };
 
 use crate::admit::Verdict;
-use crate::decision::{Change, Effect, Endpoint, Exemption};
+use crate::decision::{Effect, Endpoint, Exemption};
 use crate::os::Source;
+use crate::patch::Change;
 use crate::review::Operation;
 use crate::rules;
 use crate::workload::Kind;
+use grid::Grid;
 
 /// All counters and gauges of one server.
 pub struct Metrics {
@@ -261,47 +265,6 @@ fn kinds() -> Vec<&'static str> {
 
 fn evidence() -> Vec<&'static str> {
     Source::ALL.into_iter().map(Source::name).collect()
-}
-
-/// A counter for each combination of label values, found by their places: the request path looks
-/// nothing up and takes no lock.
-struct Grid<const LABELS: usize> {
-    sizes: [usize; LABELS],
-    counters: Vec<IntCounter>,
-}
-
-impl<const LABELS: usize> Grid<LABELS> {
-    fn new(
-        registry: &Registry,
-        name: &str,
-        help: &str,
-        labels: &[(&str, Vec<&str>); LABELS],
-    ) -> Self {
-        let names = labels.each_ref().map(|(name, _)| *name);
-        let family = register(registry, IntCounterVec::new(opts(name, help), &names));
-        let sizes = labels.each_ref().map(|(_, values)| values.len());
-        let counters = (0..sizes.iter().product()).map(|cell| {
-            let mut rest = cell;
-            let mut values = [""; LABELS];
-            for (value, (_, all)) in values.iter_mut().zip(labels).rev() {
-                *value = all[rest % all.len()];
-                rest /= all.len();
-            }
-            family.with_label_values(&values)
-        });
-        Self {
-            sizes,
-            counters: counters.collect(),
-        }
-    }
-
-    fn inc(&self, places: [usize; LABELS]) {
-        let along = places.iter().zip(&self.sizes);
-        let cell = along.fold(0, |cell, (place, size)| cell * size + place);
-        if let Some(counter) = self.counters.get(cell) {
-            counter.inc();
-        }
-    }
 }
 
 fn durations(registry: &Registry) -> [Histogram; 2] {

@@ -4,50 +4,22 @@
 //! or a hint. Not here: what follows from it (`decision`), and images' names (`image`). Pure:
 //! what the cluster or a registry knows comes in as [`Facts`].
 
+pub(crate) mod affinity;
 pub(crate) mod build;
 pub(crate) mod image;
+pub(crate) mod system;
+mod text;
 
 use crate::facts::{Facts, NamespaceFacts};
+use crate::object::At;
 use crate::object::trie::Anchor::{Container, Metadata, Spec};
 use crate::object::trie::{Demand, Role};
-use crate::object::{At, Tape};
 use crate::workload::Pod;
+use affinity::{affinity, known_node, preferred};
 use image::{Certainty, ImagePatterns};
+pub(crate) use text::{is_linux_path, is_windows_text};
 
-/// The label of nodes by which pods choose their operating system.
-pub const OS_LABEL: &str = "kubernetes.io/os";
-/// Its old name: evidence, but never written.
-pub const BETA_OS_LABEL: &str = "beta.kubernetes.io/os";
-/// The label of Windows nodes that tells their build, such as `10.0.20348`.
-pub const BUILD_LABEL: &str = "node.kubernetes.io/windows-build";
-
-/// An operating system of nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Os {
-    /// `linux`
-    Linux,
-    /// `windows`
-    Windows,
-}
-
-impl Os {
-    /// As Kubernetes writes it; anything else, `Windows` included, is neither.
-    pub fn parse(name: &str) -> Option<Self> {
-        match name {
-            "linux" => Some(Self::Linux),
-            "windows" => Some(Self::Windows),
-            _ => None,
-        }
-    }
-
-    /// As Kubernetes writes it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Linux => "linux",
-            Self::Windows => "windows",
-        }
-    }
-}
+pub use system::{BETA_OS_LABEL, BUILD_LABEL, OS_LABEL, Os};
 
 /// Where evidence comes from, strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -176,25 +148,6 @@ pub(crate) struct EvidencePolicy {
     pub(crate) windows_taints: Vec<(String, String)>,
 }
 
-macro_rules! required {
-    ($path:literal) => {
-        concat!(
-            "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
-            ".nodeSelectorTerms[*].",
-            $path
-        )
-    };
-}
-
-macro_rules! preferred {
-    ($path:literal) => {
-        concat!(
-            "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[*].",
-            $path
-        )
-    };
-}
-
 /// The fields that evidence is found in, beyond those of the survey.
 pub(crate) const FIELDS: &[Demand] = &[
     Demand::text(Spec, "nodeName", Role::NodeName),
@@ -204,56 +157,6 @@ pub(crate) const FIELDS: &[Demand] = &[
     Demand::text(Spec, "tolerations[*].operator", Role::Operator),
     Demand::text(Spec, "tolerations[*].value", Role::Value),
     Demand::text(Spec, "tolerations[*].effect", Role::Effect),
-    Demand::list(
-        Spec,
-        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms",
-        Role::RequiredTerms,
-    ),
-    Demand::list(Spec, required!("matchExpressions"), Role::MatchExpressions),
-    Demand::text(Spec, required!("matchExpressions[*].key"), Role::Key),
-    Demand::text(
-        Spec,
-        required!("matchExpressions[*].operator"),
-        Role::Operator,
-    ),
-    Demand::list(Spec, required!("matchExpressions[*].values"), Role::Values),
-    Demand::text(Spec, required!("matchExpressions[*].values[*]"), Role::None),
-    Demand::list(Spec, required!("matchFields"), Role::MatchFields),
-    Demand::text(Spec, required!("matchFields[*].key"), Role::Key),
-    Demand::text(Spec, required!("matchFields[*].operator"), Role::Operator),
-    Demand::list(Spec, required!("matchFields[*].values"), Role::Values),
-    Demand::text(Spec, required!("matchFields[*].values[*]"), Role::None),
-    Demand::list(
-        Spec,
-        "affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution",
-        Role::PreferredTerms,
-    ),
-    Demand::map(Spec, preferred!("preference"), Role::Preference),
-    Demand::list(
-        Spec,
-        preferred!("preference.matchExpressions"),
-        Role::MatchExpressions,
-    ),
-    Demand::text(
-        Spec,
-        preferred!("preference.matchExpressions[*].key"),
-        Role::Key,
-    ),
-    Demand::text(
-        Spec,
-        preferred!("preference.matchExpressions[*].operator"),
-        Role::Operator,
-    ),
-    Demand::list(
-        Spec,
-        preferred!("preference.matchExpressions[*].values"),
-        Role::Values,
-    ),
-    Demand::text(
-        Spec,
-        preferred!("preference.matchExpressions[*].values[*]"),
-        Role::None,
-    ),
     Demand::present(
         Container,
         "securityContext.windowsOptions.gmsaCredentialSpecName",
@@ -454,92 +357,6 @@ fn windows_options(pod: &Pod<'_, '_>, pass: impl Fn(At) -> bool) -> Option<At> {
         .find(|at| pass(*at))
 }
 
-/// Required affinity: the terms are alternatives, so every one must restrict the pod to the same
-/// OS.
-fn affinity(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> Option<Evidence> {
-    let terms = pod.required_terms?;
-    let mut verdict: Option<Evidence> = None;
-    for term in pod.tape.children(terms) {
-        let expressions = pod.tape.child(term, Role::MatchExpressions)?;
-        let here = restriction(pod.tape, expressions, policy)?;
-        match verdict {
-            Some(before) if before.os != here.os => return None,
-            Some(_) => {}
-            None => verdict = Some(here),
-        }
-    }
-    verdict
-}
-
-/// The OS that the expressions of one term restrict a pod to. They all have to hold.
-fn restriction(tape: &Tape<'_>, expressions: At, policy: &EvidencePolicy) -> Option<Evidence> {
-    tape.children(expressions).find_map(|expression| {
-        let key = tape.child_text(expression, Role::Key)?;
-        let operator = tape.child_text(expression, Role::Operator)?;
-        let values = tape.child(expression, Role::Values);
-        let all_are = |os: Os| {
-            values.is_some_and(|values| {
-                tape.children(values).next().is_some()
-                    && tape
-                        .children(values)
-                        .all(|value| tape.text(value) == Some(os.name()))
-            })
-        };
-        if key == BUILD_LABEL {
-            return match operator {
-                "In" | "Exists" | "Gt" | "Lt" => {
-                    evidence(Some(Os::Windows), Source::Build, expression)
-                }
-                _ => None,
-            };
-        }
-        if key != OS_LABEL && key != BETA_OS_LABEL && key != policy.os_label_key {
-            return None;
-        }
-        let os = match operator {
-            "In" if all_are(Os::Windows) => Os::Windows,
-            "In" if all_are(Os::Linux) => Os::Linux,
-            // Whoever keeps off Windows nodes is Linux, whatever the label of its node says.
-            "NotIn" if all_are(Os::Windows) => Os::Linux,
-            _ => return None,
-        };
-        evidence(Some(os), Source::RequiredAffinity, values?)
-    })
-}
-
-fn known_node(pod: &Pod<'_, '_>, facts: &Facts) -> Option<Evidence> {
-    if facts.nodes.is_empty() {
-        return None;
-    }
-    let os_of = |at: At| {
-        let node = facts.nodes.get(pod.tape.text(at)?)?;
-        evidence(node.os, Source::NodeName, at)
-    };
-    if let Some(found) = pod.node_name.and_then(os_of) {
-        return Some(found);
-    }
-    // Terms and values are alternatives: they must all be nodes of one OS.
-    let tape = pod.tape;
-    let mut agreed: Option<Evidence> = None;
-    for term in tape.children(pod.required_terms?) {
-        let fields = tape.child(term, Role::MatchFields)?;
-        let names = tape.children(fields).find_map(|field| {
-            let by_name = tape.child_text(field, Role::Key) == Some("metadata.name")
-                && tape.child_text(field, Role::Operator) == Some("In");
-            tape.child(field, Role::Values).filter(|_| by_name)
-        })?;
-        for name in tape.children(names) {
-            let here = os_of(name)?;
-            match agreed {
-                Some(before) if before.os != here.os => return None,
-                Some(_) => {}
-                None => agreed = Some(here),
-            }
-        }
-    }
-    agreed
-}
-
 fn runtime_class(pod: &Pod<'_, '_>, facts: &Facts) -> Option<Evidence> {
     let at = pod.runtime_class?;
     let class = facts.runtime_classes.get(pod.tape.text(at)?)?;
@@ -623,18 +440,6 @@ fn hint(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> Option<Evidence> {
         .or_else(|| tolerated_taint(pod, policy))
 }
 
-fn preferred(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> Option<Evidence> {
-    let tape = pod.tape;
-    let terms = pod.preferred_terms?;
-    tape.children(terms).find_map(|term| {
-        let preference = tape.child(term, Role::Preference)?;
-        let expressions = tape.child(preference, Role::MatchExpressions)?;
-        restriction(tape, expressions, policy)
-            .filter(|found| found.os == Os::Windows)
-            .and_then(|found| evidence(Some(found.os), Source::PreferredAffinity, terms))
-    })
-}
-
 /// A toleration of a taint that names Windows by key and value.
 fn tolerated_taint(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> Option<Evidence> {
     let tape = pod.tape;
@@ -663,65 +468,3 @@ pub(crate) const WINDOWS_TAINTS: &[(&str, &str)] = &[
     ("node.kubernetes.io/os", "windows"),
     ("kubernetes.io/os", "windows"),
 ];
-
-/// Whether a string is a path or program that only Windows knows: `C:\`, `\\.\pipe\`,
-/// powershell.exe, cmd.exe.
-pub(crate) fn is_windows_text(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let starts_word = |i: usize| i == 0 || !bytes[i - 1].is_ascii_alphanumeric();
-    let is_drive = |colon: usize| {
-        colon > 0 && bytes[colon - 1].is_ascii_alphabetic() && starts_word(colon - 1)
-    };
-    let is_program = |dot: usize| {
-        let extension = bytes.get(dot + 1..dot + 4);
-        extension.is_some_and(|e| e.eq_ignore_ascii_case(b"exe"))
-            && ["powershell", "cmd"].iter().any(|name| {
-                dot.checked_sub(name.len()).is_some_and(|start| {
-                    bytes[start..dot].eq_ignore_ascii_case(name.as_bytes()) && starts_word(start)
-                })
-            })
-    };
-    text.contains('\\')
-        && (text.contains("\\\\.\\pipe\\") || text.match_indices(":\\").any(|(i, _)| is_drive(i)))
-        || text.match_indices('.').any(|(i, _)| is_program(i))
-}
-
-/// Whether a host path is one that only Linux has: counter-evidence against hints.
-pub(crate) fn is_linux_path(path: &str) -> bool {
-    ["/proc", "/sys"].iter().any(|root| {
-        path.strip_prefix(root)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tells_windows_text_from_other_text() {
-        for text in [
-            "C:\\app",
-            "--path=d:\\x",
-            "\\\\.\\pipe\\docker_engine",
-            "powershell.exe",
-            "C:\\Windows\\System32\\cmd.exe",
-            "CMD.EXE /c dir",
-        ] {
-            assert!(is_windows_text(text), "{text}");
-        }
-        for text in [
-            "/bin/sh",
-            "abc:\\n",
-            "http://x",
-            "mycmd.exe",
-            "pwsh",
-            "a\\b",
-            "",
-            ":\\",
-            "s:/x",
-        ] {
-            assert!(!is_windows_text(text), "{text}");
-        }
-    }
-}

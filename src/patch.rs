@@ -5,10 +5,37 @@
 //! so applying it twice is applying it once. Not here: whether there is anything to patch at all
 //! (`decision`). Operations are streamed into the answer and never built as typed values.
 
-use crate::decision::Change;
 use crate::object::{At, FieldPath};
 use crate::placement::PlacementPolicy;
 use crate::workload::Pod;
+
+/// A part of a patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Change {
+    /// `spec.os` is added.
+    Os,
+    /// The node selector is added.
+    NodeSelector,
+    /// Tolerations are added.
+    Toleration,
+    /// Fields are taken out.
+    Repair,
+}
+
+impl Change {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Os, Self::NodeSelector, Self::Toleration, Self::Repair];
+
+    /// Its name in metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Os => "os",
+            Self::NodeSelector => "node-selector",
+            Self::Toleration => "toleration",
+            Self::Repair => "repair",
+        }
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {

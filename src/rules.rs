@@ -5,6 +5,7 @@
 //! file for each area. Not here: what happens with a finding (`decision`), and whether the pod is
 //! for Windows at all (`os`).
 
+mod check;
 mod lifecycle;
 mod network;
 mod placement;
@@ -14,8 +15,10 @@ mod volumes;
 
 use std::sync::LazyLock;
 
+use check::{Check, Skip, is_service_account_volume};
+
 use crate::object::trie::{Anchor, Demand, Role, Shape};
-use crate::object::{At, Tape, Value};
+use crate::object::{At, Tape};
 use crate::workload::Pod;
 
 /// What is done about a finding, in rising order.
@@ -128,195 +131,6 @@ const fn tier(when: &'static str, current: Action, kep_116: Action) -> Tier {
         current,
         kep_116,
     }
-}
-
-/// One field that a rule looks at. The first case whose test holds makes the finding.
-#[derive(Debug)]
-pub(crate) struct Check {
-    anchor: Anchor,
-    field: &'static str,
-    cases: &'static [Case],
-    skip: Skip,
-    refused: bool,
-    validate_only: bool,
-}
-
-impl Check {
-    /// validateWindows refuses this value, too, as soon as `spec.os.name` is `windows`.
-    const fn refused(mut self) -> Self {
-        self.refused = true;
-        self
-    }
-
-    /// Left to /validate: the API server may drop the field after the mutating webhooks.
-    const fn validate_only(mut self) -> Self {
-        self.validate_only = true;
-        self
-    }
-
-    const fn skip(mut self, skip: Skip) -> Self {
-        self.skip = skip;
-        self
-    }
-
-    fn is_repairable(&self) -> bool {
-        self.refused && !self.validate_only
-    }
-
-    /// The fields to read for this check, which is the `id`th of all.
-    fn demands(&self, id: u16) -> impl Iterator<Item = Demand> + '_ {
-        let shape = self
-            .cases
-            .iter()
-            .map(|case| case.test.shape())
-            .find(|shape| *shape != Shape::Any)
-            .unwrap_or(Shape::Any);
-        let own = Demand {
-            check: Some(id),
-            ..Demand::new(self.anchor, self.field, Role::None, shape)
-        };
-        let below = self.cases.iter().filter_map(|case| match case.test {
-            Test::Child(path, test) => {
-                Some(Demand::new(self.anchor, path, Role::None, test.shape()))
-            }
-            _ => None,
-        });
-        std::iter::once(own).chain(below)
-    }
-}
-
-/// A field of the pod spec.
-const fn pod(field: &'static str, cases: &'static [Case]) -> Check {
-    check(Anchor::Spec, field, cases)
-}
-
-/// A field of containers, initContainers and ephemeralContainers.
-const fn container(field: &'static str, cases: &'static [Case]) -> Check {
-    check(Anchor::Container, field, cases)
-}
-
-/// A field of the pod's or the template's metadata.
-const fn metadata(field: &'static str, cases: &'static [Case]) -> Check {
-    check(Anchor::Metadata, field, cases)
-}
-
-const fn check(anchor: Anchor, field: &'static str, cases: &'static [Case]) -> Check {
-    Check {
-        anchor,
-        field,
-        cases,
-        skip: Skip::Nothing,
-        refused: false,
-        validate_only: false,
-    }
-}
-
-/// What a check is not about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Skip {
-    Nothing,
-    /// HostProcess pods.
-    HostProcess,
-    /// Pods that are not HostProcess pods.
-    Ordinary,
-    /// The volume that the API server adds for the service account.
-    ServiceAccountVolume,
-}
-
-#[derive(Debug)]
-pub(crate) struct Case {
-    test: Test,
-    /// Which of the rule's tiers this is.
-    tier: u8,
-}
-
-const fn case(test: Test, tier: u8) -> Case {
-    Case { test, tier }
-}
-
-/// Any value, which is told in the message.
-const SET: &[Case] = &[case(Test::Set, 0)];
-/// Anything at all, an object mostly.
-const PRESENT: &[Case] = &[case(Test::Present, 0)];
-const TRUE: &[Case] = &[case(Test::Is(true), 0)];
-const NON_EMPTY: &[Case] = &[case(Test::NonEmpty, 0)];
-const NOT_BLANK: &[Case] = &[case(Test::NotBlank, 0)];
-
-/// When a value is a finding. A test whose type is not the value's does not hold; the walk has
-/// named such a field already.
-#[derive(Debug)]
-enum Test {
-    Set,
-    Present,
-    Is(bool),
-    OneOf(&'static [&'static str]),
-    NoneOf(&'static [&'static str]),
-    StartsWith(&'static str),
-    /// One of these directories, or below one.
-    Under(&'static [&'static str]),
-    /// A list that is not empty.
-    NonEmpty,
-    /// A string that is not empty.
-    NotBlank,
-    /// A list of more than one.
-    Several,
-    NumberOtherThan(i64),
-    /// The field at this path, directly below, passes.
-    Child(&'static str, &'static Self),
-    By(Shape, fn(&Context<'_, '_, '_>, At) -> bool),
-}
-
-impl Test {
-    fn shape(&self) -> Shape {
-        match self {
-            Self::Set | Self::Child(..) => Shape::Any,
-            Self::Present => Shape::Presence,
-            Self::Is(_) => Shape::Bool,
-            Self::OneOf(_) | Self::NoneOf(_) | Self::StartsWith(_) | Self::Under(_) => Shape::Text,
-            Self::NotBlank => Shape::Text,
-            Self::NonEmpty | Self::Several => Shape::List,
-            Self::NumberOtherThan(_) => Shape::Number,
-            Self::By(shape, _) => *shape,
-        }
-    }
-
-    fn holds(&self, context: &Context<'_, '_, '_>, at: At) -> bool {
-        let tape = context.pod.tape;
-        let text = || tape.text(at);
-        match self {
-            Self::Set | Self::Present => true,
-            Self::Is(wanted) => tape.bool(at) == Some(*wanted),
-            Self::OneOf(values) => text().is_some_and(|text| values.contains(&text)),
-            Self::NoneOf(values) => text().is_some_and(|text| !values.contains(&text)),
-            Self::StartsWith(prefix) => text().is_some_and(|text| text.starts_with(prefix)),
-            Self::Under(roots) => text().is_some_and(|text| {
-                roots.iter().any(|root| {
-                    text.strip_prefix(root)
-                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-                })
-            }),
-            Self::NonEmpty => matches!(tape.entry(at).value, Value::List(1..)),
-            Self::NotBlank => text().is_some_and(|text| !text.is_empty()),
-            Self::Several => matches!(tape.entry(at).value, Value::List(2..)),
-            Self::NumberOtherThan(usual) => match tape.entry(at).value {
-                Value::Int(number) => number != *usual,
-                Value::Uint(_) | Value::Float(_) => true,
-                _ => false,
-            },
-            Self::Child(path, test) => {
-                let name = path.rsplit_once('.').map_or(*path, |(_, name)| name);
-                tape.named(at, name)
-                    .is_some_and(|child| test.holds(context, child))
-            }
-            Self::By(_, test) => test(context, at),
-        }
-    }
-}
-
-/// The volume that the API server adds for the token of the service account.
-fn is_service_account_volume(tape: &Tape<'_>, volume: At) -> bool {
-    let name = tape.child_text(volume, Role::Name);
-    name.is_some_and(|name| name.starts_with("kube-api-access-"))
 }
 
 /// What the checks know beside the field itself.

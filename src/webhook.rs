@@ -13,10 +13,10 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use crate::admit::{self, Verdict};
-use crate::config::Policy;
 use crate::decision::Effect;
 use crate::facts::Facts;
 use crate::metrics::{Metrics, Stage};
+use crate::policy::Policy;
 use crate::review;
 
 pub use crate::decision::Endpoint;

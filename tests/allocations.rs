@@ -6,9 +6,9 @@
 mod bodies;
 
 use allocation_counter::measure;
-use transom::config::Policy;
 use transom::decision::Endpoint;
 use transom::facts::Facts;
+use transom::policy::Policy;
 use transom::{admit, review};
 
 /// Allocations of the second answer: the first one fills what is made once.

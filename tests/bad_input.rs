@@ -12,10 +12,10 @@ use common::{Answer, KINDS, ask, create, merge, object_of, pod, policy, recordin
 use serde_json::{Value, json};
 use tower::ServiceExt;
 use transom::admit::admit;
-use transom::config::Policy;
 use transom::decision::Endpoint;
 use transom::facts::Facts;
 use transom::metrics::Metrics;
+use transom::policy::Policy;
 use transom::review;
 use transom::server::{AppState, Limits, router};
 use transom::webhook::WebhookState;

@@ -5,9 +5,10 @@ mod common;
 
 use common::{ask_with, config, create, object_of, policy};
 use serde_json::json;
-use transom::config::{Config, Policy};
+use transom::config::Config;
 use transom::decision::Endpoint;
 use transom::facts::Facts;
+use transom::policy::Policy;
 use transom::rules::Action::{Deny, Off, Repair, Warn};
 use transom::rules::{self, Profile, Rule};
 

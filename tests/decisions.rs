@@ -9,10 +9,11 @@ use common::{
     pod_spec_mut, policy, review_of, spec_path, update,
 };
 use serde_json::{Value, json};
-use transom::config::Policy;
-use transom::decision::{Endpoint, Mode};
+use transom::decision::Endpoint;
 use transom::facts::{Facts, NamespaceFacts};
+use transom::mode::Mode;
 use transom::os::Os;
+use transom::policy::Policy;
 use transom::rules::Rule;
 
 const OS: &str = "kubernetes.io/os";

@@ -11,10 +11,11 @@ use common::{
     object_of, pod, pod_metadata_mut, pod_spec, pod_spec_mut, policy, recordings, spec_path,
 };
 use serde_json::{Value, json};
-use transom::config::Policy;
-use transom::decision::{Endpoint, Mode};
+use transom::decision::Endpoint;
 use transom::facts::{Facts, ImageFacts, NamespaceFacts, NodeFacts, Platform, RuntimeClassFacts};
+use transom::mode::Mode;
 use transom::os::{Os, Source};
+use transom::policy::Policy;
 
 /// A piece of evidence: what is merged into the pod's metadata and spec.
 struct Piece {

@@ -12,8 +12,9 @@ use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, RuleWithOperations, ValidatingWebhookConfiguration,
 };
 use serde_json::{Value, json};
-use transom::config::{Config, Policy};
+use transom::config::Config;
 use transom::decision::Endpoint;
+use transom::policy::Policy;
 use transom::workload::Kind;
 
 fn example(name: &str) -> String {

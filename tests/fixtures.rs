@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use common::{ask_with, create};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use transom::config::Policy;
 use transom::decision::Endpoint;
 use transom::facts::Facts;
+use transom::policy::Policy;
 use transom::rules;
 
 #[derive(Deserialize)]

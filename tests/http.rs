@@ -13,8 +13,8 @@ use axum::response::Response;
 use http_body_util::BodyExt;
 use hyper::body::Frame;
 use tower::ServiceExt;
-use transom::config::Policy;
 use transom::metrics::Metrics;
+use transom::policy::Policy;
 use transom::server::{AppState, Limits, router};
 use transom::webhook::WebhookState;
 

@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use common::{Answer, ask_with, corpus, create};
 use serde::Deserialize;
 use serde_json::Value;
-use transom::config::Policy;
 use transom::decision::Endpoint;
 use transom::facts::Facts;
+use transom::policy::Policy;
 
 #[derive(Deserialize)]
 struct Line {

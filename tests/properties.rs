@@ -14,10 +14,10 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Map, Value, json};
 use transom::admit::admit;
-use transom::config::Policy;
 use transom::decision::Endpoint;
 use transom::facts::Facts;
 use transom::os::Os;
+use transom::policy::Policy;
 use transom::review;
 
 /// The default of proptest is 256 cases; regressions become plain tests, not files.

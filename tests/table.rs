@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use transom::config::Policy;
+use transom::policy::Policy;
 use transom::rules::Action::{self, Deny, Off, Repair, Warn};
 use transom::rules::{self, Profile, Rule};
 

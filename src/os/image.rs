@@ -89,7 +89,7 @@ fn starts_word(repository: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Policy;
+    use crate::policy::Policy;
 
     #[test]
     fn splits_names() {

@@ -1,7 +1,8 @@
 //! WIN5xx: how containers start, stop and are watched.
 
 use super::Action::{Deny, Off, Warn};
-use super::{Case, Context, Rule, Test, Tier, case, container, metadata, pod, tier};
+use super::check::{Case, Test, case, container, metadata, pod};
+use super::{Context, Rule, Tier, tier};
 use crate::object::At;
 use crate::object::trie::Shape;
 

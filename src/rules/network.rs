@@ -1,7 +1,8 @@
 //! WIN2xx: namespaces of the node, and the network.
 
 use super::Action::{Deny, Repair, Warn};
-use super::{Case, Found, Rule, Skip, TRUE, Test, Tier, case, pod, tier};
+use super::check::{Case, Skip, TRUE, Test, case, pod};
+use super::{Found, Rule, Tier, tier};
 use crate::workload::Pod;
 
 const KEP: &str = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support";

@@ -1,7 +1,8 @@
 //! WIN4xx: resources.
 
 use super::Action::{Deny, Off, Warn};
-use super::{Case, Context, Found, PRESENT, Rule, SET, Test, Tier, case, container, pod, tier};
+use super::check::{Case, PRESENT, SET, Test, case, container, pod};
+use super::{Context, Found, Rule, Tier, tier};
 use crate::object::trie::Shape;
 use crate::object::{At, Tape, Value};
 use crate::workload::Pod;

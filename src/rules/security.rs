@@ -1,8 +1,8 @@
 //! WIN1xx: the security context.
 
 use super::Action::{Deny, Off, Repair, Warn};
-use super::{Case, Context, Rule, Test, Tier};
-use super::{NON_EMPTY, PRESENT, SET, case, container, metadata, pod, tier};
+use super::check::{Case, NON_EMPTY, PRESENT, SET, Test, case, container, metadata, pod};
+use super::{Context, Rule, Tier, tier};
 use crate::object::At;
 use crate::object::trie::Shape;
 

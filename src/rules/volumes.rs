@@ -1,9 +1,8 @@
 //! WIN3xx: volumes and their mounts.
 
 use super::Action::{Deny, Off, Warn};
-use super::{
-    Case, NON_EMPTY, NOT_BLANK, PRESENT, Rule, SET, Skip, Test, Tier, case, container, pod, tier,
-};
+use super::check::{Case, NON_EMPTY, NOT_BLANK, PRESENT, SET, Skip, Test, case, container, pod};
+use super::{Rule, Tier, tier};
 
 const KEP: &str = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support";
 const STORAGE: &str = "https://kubernetes.io/docs/concepts/storage/windows-storage/";

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use transom::admit::{Verdict, admit};
-use transom::config::Policy;
 use transom::decision::{Effect, Endpoint};
 use transom::facts::Facts;
 use transom::os::{Os, Source};
+use transom::policy::Policy;
 use transom::review;
 
 pub(crate) fn corpus() -> PathBuf {

@@ -1,0 +1,134 @@
+//! What the patch may do at this request's position: place the pod, set `spec.os`, take fields
+//! out. `spec.os` and repairs go together.
+//!
+//! Not here: what the pod lacks (`placement`), and how a patch is written (`patch`).
+
+use super::{Case, Endpoint, Finding};
+use crate::mode::Mode;
+use crate::patch::{Operation, Patch};
+use crate::review::Operation as Verb;
+use crate::rules::{Action, Hit};
+use crate::workload::Kind;
+
+/// What this request's position allows the patch to do.
+pub(super) struct Placing {
+    /// Node selector and tolerations.
+    place: bool,
+    selector: bool,
+    add_os: bool,
+    /// Fields may be taken out: os=windows holds after the patch.
+    repair: Repairs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Repairs {
+    Nothing,
+    /// What the table says.
+    Harmless,
+    /// All that validateWindows refuses: `kubectl debug` adds such fields by itself.
+    Refused,
+}
+
+impl Placing {
+    pub(super) fn of(case: &Case<'_, '_, '_>, hits: &[Hit]) -> Self {
+        let nothing = Self {
+            place: false,
+            selector: false,
+            add_os: false,
+            repair: Repairs::Nothing,
+        };
+        if case.endpoint != Endpoint::Mutate
+            || !case.detection.is_windows()
+            || case.detection.conflict.is_some()
+            || case.pod.spec.is_none()
+            || case.request.is_being_deleted()
+        {
+            return nothing;
+        }
+        let placement = &case.policy.placement;
+        let full = case.mode == Mode::Enforce;
+        if case.request.is_ephemeral() {
+            let repair = full && placement.repair;
+            return Self {
+                repair: if repair {
+                    Repairs::Refused
+                } else {
+                    Repairs::Nothing
+                },
+                ..nothing
+            };
+        }
+        let patchable = match (case.kind, case.request.operation()) {
+            (Kind::Pod, Verb::Create) => true,
+            (Kind::DaemonSet, Verb::Create) => true,
+            (Kind::DaemonSet, Verb::Update) => case.request.template_changed(),
+            _ => false,
+        };
+        if !patchable || case.mode < Mode::Warn {
+            return nothing;
+        }
+
+        let stays_refused = |hit: &Hit| {
+            let repaired = placement.repair
+                && hit.is_repairable()
+                && case.policy.action(hit.rule, hit.tier) == Action::Repair;
+            hit.refused && !repaired
+        };
+        let add_os = full
+            && !case.pod.says_windows()
+            && sets_pod_os(case)
+            && !hits.iter().any(stays_refused);
+        let holds = add_os || case.pod.says_windows();
+        Self {
+            place: true,
+            // The DaemonSet's controller places its pods itself; another selector than its
+            // template's would make it loop (kubernetes/kubernetes#51788).
+            selector: !(case.kind == Kind::Pod && case.request.is_owned_by(Kind::DaemonSet)),
+            add_os,
+            repair: if full && placement.repair && holds {
+                Repairs::Harmless
+            } else {
+                Repairs::Nothing
+            },
+        }
+    }
+
+    pub(super) fn repairs(&self, action: Action, hit: &Hit) -> bool {
+        match self.repair {
+            Repairs::Nothing => false,
+            Repairs::Harmless => hit.is_repairable() && action == Action::Repair,
+            Repairs::Refused => hit.is_repairable() && action >= Action::Repair,
+        }
+    }
+
+    pub(super) fn patch(&self, case: &Case<'_, '_, '_>, repairs: &[Finding]) -> Patch {
+        let mut operations = Vec::with_capacity(if self.place { 4 } else { 0 } + repairs.len());
+        if self.add_os {
+            operations.push(Operation::AddOs);
+        }
+        if self.place {
+            let placement = &case.policy.placement;
+            if self.selector && placement.misses_selector(case.pod) {
+                operations.push(Operation::AddSelector);
+            }
+            let missing = placement.missing_tolerations(case.pod);
+            operations.extend(missing.map(Operation::AddToleration));
+        }
+        operations.extend(
+            repairs
+                .iter()
+                .map(|repair| Operation::Remove(repair.hit.at)),
+        );
+        Patch { operations }
+    }
+}
+
+/// Whether `spec.os` may be patched in here.
+fn sets_pod_os(case: &Case<'_, '_, '_>) -> bool {
+    let namespace = case.namespace;
+    namespace
+        .and_then(|namespace| namespace.set_pod_os)
+        .unwrap_or_else(|| {
+            case.policy.placement.set_pod_os && !namespace.is_some_and(|n| n.old_pod_security)
+        })
+}
