@@ -9,10 +9,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use transom::admit::{Verdict, admit};
 use transom::decision::{Effect, Endpoint};
-use transom::facts::Facts;
+use transom::facts::{Facts, NamespaceFacts};
 use transom::os::{Os, Source};
 use transom::policy::Policy;
 use transom::review;
+
+pub(crate) const OS: &str = "kubernetes.io/os";
 
 pub(crate) fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus")
@@ -189,6 +191,10 @@ pub(crate) fn review_of(object: &Value, operation: &str, old: Option<&Value>) ->
     })
 }
 
+pub(crate) fn bytes(review: &Value) -> Vec<u8> {
+    serde_json::to_vec(review).unwrap()
+}
+
 pub(crate) fn create(object: &Value) -> Vec<u8> {
     serde_json::to_vec(&review_of(object, "CREATE", None)).unwrap()
 }
@@ -309,6 +315,14 @@ pub(crate) fn policy(yaml: &str) -> Policy {
 
 pub(crate) fn config(yaml: &str) -> String {
     format!("apiVersion: transom.dev/v1alpha1\nkind: Config\n{yaml}\n")
+}
+
+/// What is known of the namespace that the objects are in.
+pub(crate) fn namespace(facts: NamespaceFacts) -> Facts {
+    Facts {
+        namespaces: [("default".to_owned(), facts)].into(),
+        ..Facts::default()
+    }
 }
 
 /// Puts `from` into `into`: maps are merged, everything else is replaced.
