@@ -74,13 +74,7 @@ fn judge<'r, 'a>(
     let known = old.as_ref().map_or_else(Vec::new, |old| {
         let detection = os::detect(old, namespace, &policy.evidence, facts);
         let mut known = evaluate(old, &detection, request, policy);
-        known.extend(detection.conflict.map(|conflict| {
-            Hit::new(
-                *rules::OS_CONFLICT,
-                u8::from(!conflict.decisive),
-                conflict.at,
-            )
-        }));
+        known.extend(detection.conflict.map(decision::conflict_hit));
         known
     });
 
@@ -143,12 +137,8 @@ fn exemption(kind: Kind, request: &Request<'_>, policy: &Policy, mode: Mode) -> 
 }
 
 fn is_mirror_pod(request: &Request<'_>) -> bool {
-    let tape = request.tape();
-    let annotations = request
-        .object_at()
-        .and_then(|object| tape.child(object, Role::Metadata))
-        .and_then(|metadata| tape.named(metadata, "annotations"));
-    annotations.is_some_and(|annotations| tape.child(annotations, Role::Mirror).is_some())
+    let annotations = request.metadata(Role::Annotations);
+    annotations.is_some_and(|at| request.tape().child(at, Role::Mirror).is_some())
 }
 
 fn is_exempt_runtime_class(pod: &Pod<'_, '_>, policy: &Policy) -> bool {

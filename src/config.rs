@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 
 use crate::os::{OS_LABEL, Source};
@@ -30,9 +31,11 @@ pub struct Config {
     pub mode: ModeName,
     /// By name. The namespace's own label wins.
     #[serde(default)]
+    #[serde(deserialize_with = "given")]
     pub namespaces: BTreeMap<String, NamespaceConfig>,
     /// Actions by code or name of the rule.
     #[serde(default)]
+    #[serde(deserialize_with = "given")]
     pub rules: BTreeMap<String, ActionName>,
     /// Who is never judged.
     #[serde(default)]
@@ -116,12 +119,16 @@ pub struct NamespaceConfig {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ExemptionConfig {
     /// By name.
+    #[serde(deserialize_with = "given")]
     pub namespaces: Vec<String>,
     /// By the name that the API server authenticated.
+    #[serde(deserialize_with = "given")]
     pub users: Vec<String>,
     /// Whoever is in one of these groups.
+    #[serde(deserialize_with = "given")]
     pub groups: Vec<String>,
     /// Pods of these runtime classes.
+    #[serde(deserialize_with = "given")]
     pub runtime_classes: Vec<String>,
 }
 
@@ -153,6 +160,7 @@ pub struct EvidenceConfig {
     /// By the names of their images.
     pub images: ImageConfig,
     /// Hints that make a pod a Windows pod by themselves.
+    #[serde(deserialize_with = "given")]
     pub acting: Vec<Hint>,
 }
 
@@ -202,8 +210,10 @@ pub struct ImageConfig {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct CertainImages {
     /// These repositories and everything below them.
+    #[serde(deserialize_with = "given")]
     pub repositories: Vec<String>,
     /// Tags that contain one of these.
+    #[serde(deserialize_with = "given")]
     pub tags: Vec<String>,
 }
 
@@ -230,8 +240,10 @@ impl Default for CertainImages {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct HintImages {
     /// Repositories with a word that starts with one of these.
+    #[serde(deserialize_with = "given")]
     pub words: Vec<String>,
     /// Tags with one of these among their words (split at `-`, `_`, `.`).
+    #[serde(deserialize_with = "given")]
     pub tags: Vec<String>,
 }
 
@@ -242,6 +254,13 @@ impl Default for HintImages {
             tags: strings(&["1809", "1903", "1909", "20H2"]),
         }
     }
+}
+
+/// A list or map that is there: `key:` with nothing behind it would silently empty a default.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<T, D::Error> {
+    Option::deserialize(value)?.ok_or_else(|| {
+        D::Error::custom("nothing is written here: write [] or {} for none, or leave the key out")
+    })
 }
 
 fn strings(list: &[&str]) -> Vec<String> {
@@ -255,6 +274,7 @@ pub struct PlacementConfig {
     /// The key of the node selector.
     pub os_label_key: String,
     /// Added unless they are there in one form or another.
+    #[serde(deserialize_with = "given")]
     pub tolerations: Vec<TolerationConfig>,
     /// Whether `spec.os` is set; a namespace's label `transom.dev/set-pod-os` wins.
     #[serde(rename = "setPodOS")]
@@ -301,6 +321,7 @@ pub struct TolerationConfig {
     pub effect: String,
     /// Only for pods of these Windows builds (`10.0.17763`) and of unknown ones.
     #[serde(default)]
+    #[serde(deserialize_with = "given")]
     pub builds: Vec<String>,
 }
 
@@ -331,6 +352,7 @@ pub enum OperatorName {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct HostProcessConfig {
     /// By name.
+    #[serde(deserialize_with = "given")]
     pub namespaces: Vec<String>,
 }
 

@@ -9,8 +9,6 @@ mod ratchet;
 
 use crate::facts::NamespaceFacts;
 use crate::mode::Mode;
-use crate::object::At;
-use crate::object::trie::Role;
 use crate::os::{Conflict, Detection};
 use crate::patch::Patch;
 use crate::policy::Policy;
@@ -107,8 +105,6 @@ impl Effect {
 pub struct Finding {
     pub(crate) hit: Hit,
     pub(crate) effect: Effect,
-    /// What the field stands against, for contradictions.
-    pub(crate) against: Option<At>,
 }
 
 impl Finding {
@@ -160,6 +156,9 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
     let known = KnownHits::new(case.old, known);
     let lenient = is_owned(case) && !case.policy.enforce_owned || case.request.is_being_deleted();
 
+    // The os=windows that this UPDATE adds makes the API server refuse what it let pass before.
+    let os_is_new = case.pod.says_windows() && case.old.is_some_and(|old| !old.says_windows());
+
     let mut findings = Vec::with_capacity(hits.len());
     for hit in &hits {
         let action = case.policy.action(hit.rule, hit.tier);
@@ -172,15 +171,11 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
             Action::Repair if case.pod.says_windows() => Effect::Deny,
             Action::Repair => Effect::Warn,
         };
-        if effect == Effect::Deny && (lenient || known.contains(case.pod, hit)) {
+        let is_known = known.contains(case.pod, hit) && !(os_is_new && hit.refused);
+        if effect == Effect::Deny && (lenient || is_known) {
             effect = Effect::Warn;
         }
-        let against = None;
-        findings.push(Finding {
-            hit: *hit,
-            effect,
-            against,
-        });
+        findings.push(Finding { hit: *hit, effect });
     }
     findings.extend(conflict(case, &known));
     findings.extend(unplaced(case));
@@ -221,25 +216,29 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
     }
 }
 
-/// WIN601: the evidence contradicts itself.
-fn conflict(case: &Case<'_, '_, '_>, known: &KnownHits) -> Option<Finding> {
+/// A contradiction in the terms of the rule table.
+pub(crate) fn conflict_hit(conflict: Conflict) -> Hit {
     let Conflict {
         at,
         decisive,
         against,
-    } = case.detection.conflict?;
-    let hit = Hit::new(*rules::OS_CONFLICT, u8::from(!decisive), at);
+    } = conflict;
+    Hit {
+        against,
+        ..Hit::new(*rules::OS_CONFLICT, u8::from(!decisive), at)
+    }
+}
+
+/// WIN601: the evidence contradicts itself.
+fn conflict(case: &Case<'_, '_, '_>, known: &KnownHits) -> Option<Finding> {
+    let hit = case.detection.conflict.map(conflict_hit)?;
     let mut effect = effect_of(case, &hit)?;
     // A denial stays one even for owned objects: no node will ever run such a pod.
     if effect == Effect::Deny && (case.request.is_being_deleted() || known.contains(case.pod, &hit))
     {
         effect = Effect::Warn;
     }
-    Some(Finding {
-        hit,
-        effect,
-        against,
-    })
+    Some(Finding { hit, effect })
 }
 
 /// WIN604: nothing but hints.
@@ -249,7 +248,6 @@ fn unplaced(case: &Case<'_, '_, '_>) -> Option<Finding> {
         hit,
         // Hints never deny.
         effect: effect_of(case, &hit).map(|_| Effect::Warn)?,
-        against: None,
     })
 }
 
@@ -273,27 +271,4 @@ fn is_owned(case: &Case<'_, '_, '_>) -> bool {
         && Kind::ALL
             .into_iter()
             .any(|owner| case.kind.is_made_by(owner) && case.request.is_owned_by(owner))
-}
-
-impl Request<'_> {
-    /// The controller that made this object is of this kind.
-    pub(crate) fn is_owned_by(&self, owner: Kind) -> bool {
-        let tape = self.tape();
-        let references = self
-            .object_at()
-            .and_then(|object| tape.child(object, Role::Metadata))
-            .and_then(|metadata| tape.child(metadata, Role::OwnerReferences));
-        references.is_some_and(|references| {
-            tape.children(references).any(|reference| {
-                let group = tape
-                    .child_text(reference, Role::ApiVersion)
-                    .and_then(|version| version.split_once('/'))
-                    .map_or("", |(group, _)| group);
-                let controller = tape.child(reference, Role::Controller);
-                controller.and_then(|at| tape.bool(at)) == Some(true)
-                    && tape.child_text(reference, Role::Kind) == Some(owner.name())
-                    && group == owner.group()
-            })
-        })
-    }
 }

@@ -10,8 +10,10 @@ use std::ops::Range;
 use crate::admit::{Judgement, Outcome, Verdict};
 use crate::decision::{Effect, Endpoint, Finding};
 use crate::mode::Mode;
+use crate::object::trie::Role;
 use crate::object::{At, Tape};
 use crate::os::{Detection, Evidence, Source};
+use crate::rules;
 
 /// As many findings are told in full; the rest is counted.
 pub(crate) const FULL: usize = 64;
@@ -123,6 +125,9 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
             let namespace = self.verdict.namespace();
             return write!(out, "label transom.dev/os: {os} of namespace {namespace}");
         };
+        if evidence.source == Source::WindowsText {
+            return self.tape.path(at).write_dotted(out);
+        }
         self.place(at, out)?;
         match evidence.source {
             Source::NodeName => write!(out, ", a {os} node"),
@@ -142,6 +147,9 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
     /// Path and value of a finding.
     fn field(&self, finding: &Finding, path: &str, out: &mut dyn Write) -> Result {
         out.write_str(path)?;
+        if self.is_private(finding) {
+            return Ok(());
+        }
         out.write_str(": ")?;
         if finding.hit.missing.is_empty() {
             self.tape.write_value(finding.hit.at, out)
@@ -150,15 +158,22 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
         }
     }
 
+    /// Commands and arguments may hold secrets, and an object that only looks like Windows is
+    /// told of to more than its author.
+    fn is_private(&self, finding: &Finding) -> bool {
+        let at = finding.hit.at;
+        self.tape.role(at) == Role::Text && finding.hit.rule == *rules::UNPLACED
+    }
+
     /// A finding with everything that belongs to it, in a line of its own.
     fn full(&self, finding: &Finding, path: &str, out: &mut dyn Write) -> Result {
         out.write_str("\n- ")?;
         self.field(finding, path, out)?;
-        if let Some(at) = finding.against {
+        if let Some(at) = finding.hit.against {
             out.write_str(" against ")?;
             self.place(at, out)?;
         }
-        out.write_str(&finding.hit.told().full)
+        out.write_str(finding.hit.told().full(finding.hit.tier))
     }
 
     /// The causes of a denial, for clients of the API: path and message of each.

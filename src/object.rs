@@ -249,7 +249,7 @@ impl<'a> Tape<'a> {
             }
             Flaw::Repeated => format!("{name}: stands there twice"),
             Flaw::TooMany => format!(
-                "{name}: the object holds more than {MAX_ENTRIES} fields that matter to a Windows pod"
+                "{name}: the objects hold more than {MAX_ENTRIES} fields to look at, which no real pod does"
             ),
         };
         (path, sentence)

@@ -408,11 +408,12 @@ fn declared(pod: &Pod<'_, '_>, namespace: Option<&NamespaceFacts>) -> Option<Evi
         let annotations = pod.tape.named(metadata, "annotations")?;
         pod.tape.child(annotations, Role::TransomOs)
     };
-    let annotation = pod
-        .transom_os
-        .or_else(on_object)
-        .and_then(|at| evidence(pod.tape.text(at).and_then(Os::parse), Source::Declared, at));
-    annotation.or_else(|| {
+    let said = |at: At| {
+        let os = pod.tape.text(at).and_then(Os::parse);
+        evidence(os, Source::Declared, at)
+    };
+    let annotation = pod.transom_os.and_then(said);
+    annotation.or_else(|| said(on_object()?)).or_else(|| {
         Some(Evidence {
             os: namespace?.os?,
             source: Source::Declared,

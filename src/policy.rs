@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde_json::json;
 
 use crate::config::{
-    API_VERSION, ActionName, Config, ConfigError, Hint, KIND, ModeName, OperatorName, OwnedObjects,
-    PlacementConfig, ProfileName, SetPodOs, TolerationConfig,
+    API_VERSION, ActionName, Config, ConfigError, Hint, ImageConfig, KIND, ModeName, OperatorName,
+    OwnedObjects, PlacementConfig, ProfileName, SetPodOs, TolerationConfig,
 };
 use crate::field::write_token;
 use crate::mode::Mode;
 use crate::object::trie::Trie;
 use crate::os::image::ImagePatterns;
-use crate::os::{EvidencePolicy, OS_LABEL, WINDOWS_TAINTS};
+use crate::os::{BUILD_LABEL, EvidencePolicy, OS_LABEL, WINDOWS_TAINTS};
 use crate::placement::{Operator, PlacementPolicy, Toleration};
 use crate::review::fields;
 use crate::rules::{self, Action, Profile, Rule, RuleId};
@@ -56,8 +56,7 @@ impl Policy {
     /// Everything that is not understood to the letter: unknown keys, unknown rules, values that
     /// cannot be.
     pub fn parse(yaml: &str) -> Result<Self, ConfigError> {
-        let config: Config =
-            serde_saphyr::from_str(yaml).map_err(|e| ConfigError::Syntax(e.to_string()))?;
+        let config: Config = serde_saphyr::from_str(yaml).map_err(|e| syntax(yaml, &e))?;
         Self::try_from(config)
     }
 
@@ -70,6 +69,22 @@ impl Policy {
     pub fn actions(&self, rule: &Rule) -> &[Action] {
         rules::id(rule.code).map_or(&[], |id| &self.actions[usize::from(id)])
     }
+}
+
+/// What the YAML library says, without its advice to programmers.
+fn syntax(yaml: &str, error: &serde_saphyr::Error) -> ConfigError {
+    if yaml.trim().is_empty() {
+        let start = format!("it starts with apiVersion: {API_VERSION} and kind: {KIND}");
+        return ConfigError::Syntax(format!("it is empty; {start}"));
+    }
+    let text = error
+        .to_string()
+        .replace(", set DuplicateKeyPolicy in Options if acceptable", "")
+        .replace(
+            "multiple YAML documents detected; use from_str_multiple or from_str_multiple_with_options",
+            "a second YAML document; keep one",
+        );
+    ConfigError::Syntax(text)
 }
 
 impl TryFrom<Config> for Policy {
@@ -87,6 +102,7 @@ impl TryFrom<Config> for Policy {
             ProfileName::Current => Profile::Current,
             ProfileName::Kep116 => Profile::Kep116,
         };
+        names(&config)?;
         let placement = placement(config.placement)?;
         let own_taints = placement
             .tolerations
@@ -120,6 +136,7 @@ impl TryFrom<Config> for Policy {
                 return wrong(format!("{path}[{i}]"), "must not be empty");
             }
         }
+        image_names(&images)?;
         let actions = actions(profile, &config.rules)?;
         Ok(Self {
             fields: fields::trie(
@@ -165,6 +182,66 @@ fn wrong<T>(path: impl Into<String>, problem: impl Into<String>) -> Result<T, Co
         path: path.into(),
         problem: problem.into(),
     })
+}
+
+/// Names of namespaces are taken to the letter: a pattern would exempt nobody.
+fn names(config: &Config) -> Result<(), ConfigError> {
+    let exempt = config.exemptions.namespaces.iter().enumerate();
+    let exempt = exempt.map(|(i, name)| (format!("exemptions.namespaces[{i}]"), name));
+    let modes = config.namespaces.keys();
+    let modes = modes.map(|name| (format!("namespaces.{name}"), name));
+    let host_process = config.host_process.namespaces.iter().enumerate();
+    let host_process = host_process.map(|(i, name)| (format!("hostProcess.namespaces[{i}]"), name));
+    for (path, name) in exempt.chain(modes).chain(host_process) {
+        if !is_domain_label(name) || name.len() > 63 {
+            let problem =
+                format!("{name:?} is not the name of a namespace; patterns are not known");
+            return wrong(path, problem);
+        }
+    }
+    Ok(())
+}
+
+/// Patterns of images that could never match are mistakes.
+fn image_names(images: &ImageConfig) -> Result<(), ConfigError> {
+    let path = |list: &str, i: usize| format!("evidence.images.{list}[{i}]");
+    for (i, repository) in images.certain.repositories.iter().enumerate() {
+        let last = repository.rsplit('/').next().unwrap_or_default();
+        if last.is_empty() || last.contains([':', '@']) || repository.contains(['*', ' ']) {
+            let problem =
+                format!("{repository:?} is not a repository: no tag, no pattern, no / at the end");
+            return wrong(path("certain.repositories", i), problem);
+        }
+    }
+    let is_tag = |tag: &str| {
+        tag.bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+    };
+    for (i, tag) in images.certain.tags.iter().enumerate() {
+        if !is_tag(tag) {
+            return wrong(
+                path("certain.tags", i),
+                format!("{tag:?} cannot be part of a tag"),
+            );
+        }
+    }
+    for (i, tag) in images.hint.tags.iter().enumerate() {
+        if !tag.bytes().all(|b| b.is_ascii_alphanumeric()) {
+            let problem = format!("{tag:?} is not one word; tags are split at -, _ and .");
+            return wrong(path("hint.tags", i), problem);
+        }
+    }
+    for (i, word) in images.hint.words.iter().enumerate() {
+        if !word
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_./".contains(&b))
+        {
+            let problem =
+                format!("{word:?} cannot be part of a repository, which is in lower case");
+            return wrong(path("hint.words", i), problem);
+        }
+    }
+    Ok(())
 }
 
 impl From<ModeName> for Mode {
@@ -248,6 +325,16 @@ fn placement(config: PlacementConfig) -> Result<PlacementPolicy, ConfigError> {
             format!("is the label of long ago; use {OS_LABEL}"),
         );
     }
+    if config.os_label_key == BUILD_LABEL {
+        let problem = format!("is the label of Windows builds; use {OS_LABEL}");
+        return wrong("placement.osLabelKey", problem);
+    }
+    for (i, toleration) in config.tolerations.iter().enumerate() {
+        if config.tolerations[..i].contains(toleration) {
+            let path = format!("placement.tolerations[{i}]");
+            return wrong(path, "stands there twice");
+        }
+    }
     let tolerations = config.tolerations.into_iter().enumerate();
     let tolerations: Result<Vec<_>, _> = tolerations.map(|(i, t)| toleration(i, t)).collect();
     let mut selector_pointer = "/nodeSelector/".to_owned();
@@ -330,18 +417,18 @@ fn is_label_key(key: &str) -> bool {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, key),
     };
-    let is_domain = |prefix: &str| {
-        prefix.len() <= 253
-            && prefix.split('.').all(|label| {
-                !label.is_empty()
-                    && !label.starts_with('-')
-                    && !label.ends_with('-')
-                    && label
-                        .bytes()
-                        .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
-            })
-    };
+    let is_domain = |prefix: &str| prefix.len() <= 253 && prefix.split('.').all(is_domain_label);
     !name.is_empty() && is_label_value(name) && prefix.is_none_or(is_domain)
+}
+
+/// Lower-case letters, digits and `-`, which stands at neither end.
+fn is_domain_label(label: &str) -> bool {
+    !label.is_empty()
+        && !label.starts_with('-')
+        && !label.ends_with('-')
+        && label
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
 /// At most 63 letters, digits, `-`, `_` and `.`, with a letter or digit at both ends.

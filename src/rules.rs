@@ -21,6 +21,9 @@ use crate::object::trie::{Anchor, Demand, Role, Shape};
 use crate::object::{At, Tape};
 use crate::workload::Pod;
 
+/// KEP-116, "Windows node support".
+const KEP: &str = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support";
+
 /// What is done about a finding, in rising order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
@@ -116,6 +119,11 @@ pub struct Tier {
 }
 
 impl Tier {
+    /// The value asks for nothing that Windows lacks: `privileged: false`.
+    pub fn is_harmless(&self) -> bool {
+        self.current == Action::Repair
+    }
+
     /// The default action in a profile.
     pub fn action(&self, profile: Profile) -> Action {
         match profile {
@@ -159,6 +167,8 @@ pub(crate) struct Hit {
     pub(crate) at: At,
     /// The rest of the path, where the field itself is absent.
     pub(crate) missing: &'static [&'static str],
+    /// What the field stands against, for contradictions.
+    pub(crate) against: Option<At>,
     /// validateWindows refuses it beside os=windows.
     pub(crate) refused: bool,
     pub(crate) validate_only: bool,
@@ -171,6 +181,7 @@ impl Hit {
             tier,
             at,
             missing: &[],
+            against: None,
             refused: false,
             validate_only: false,
         }
@@ -201,8 +212,8 @@ struct Table {
 
 /// What messages say of a rule, put together once.
 pub(crate) struct Told {
-    /// Behind field and value, in a denial.
-    pub(crate) full: String,
+    /// Behind field and value, in a denial: for each tier.
+    full: Vec<String>,
     /// In one line.
     pub(crate) brief: String,
 }
@@ -215,12 +226,25 @@ impl Told {
             brief,
             reason,
             remedy,
+            tiers,
             ..
         } = rule;
+        let full = |tier: &Tier| match tier.is_harmless() {
+            true => format!(
+                " [{code} {name}] It asks for nothing, but the API server refuses the field \
+                 beside spec.os.name: windows. Remove it."
+            ),
+            false => format!(" [{code} {name}] {reason} {remedy}"),
+        };
         Self {
-            full: format!(" [{code} {name}] {reason} {remedy}"),
+            full: tiers.iter().map(full).collect(),
             brief: format!("{code} {name}: {brief}"),
         }
+    }
+
+    /// Reason and remedy for a tier.
+    pub(crate) fn full(&self, tier: u8) -> &str {
+        self.full.get(usize::from(tier)).map_or("", String::as_str)
     }
 }
 
@@ -289,6 +313,37 @@ pub(crate) fn demands(is_silent: impl Fn(RuleId) -> bool) -> impl Iterator<Item 
         Demand::new(
             Anchor::Container,
             "securityContext.capabilities.add[*]",
+            Role::None,
+            Shape::Text,
+        ),
+        // Told in messages, beside what is checked.
+        Demand::new(
+            Anchor::Container,
+            "securityContext.capabilities.drop[*]",
+            Role::None,
+            Shape::Text,
+        ),
+        Demand::new(
+            Anchor::Container,
+            "securityContext.seccompProfile.localhostProfile",
+            Role::None,
+            Shape::Text,
+        ),
+        Demand::new(
+            Anchor::Spec,
+            "securityContext.seccompProfile.localhostProfile",
+            Role::None,
+            Shape::Text,
+        ),
+        Demand::new(
+            Anchor::Container,
+            "securityContext.appArmorProfile.localhostProfile",
+            Role::None,
+            Shape::Text,
+        ),
+        Demand::new(
+            Anchor::Spec,
+            "securityContext.appArmorProfile.localhostProfile",
             Role::None,
             Shape::Text,
         ),

@@ -83,6 +83,10 @@ impl TlsSource {
     }
 }
 
+/// How long a connection to the admin listener may rest: a kubelet dials anew for each probe, and
+/// whoever holds idle connections must not keep it out.
+const PROBE_IDLE: Duration = Duration::from_secs(5);
+
 /// What keeps one client, or many, from taking the server away from the others.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -225,7 +229,10 @@ impl Server {
         let probes = Gate::new(
             Transport::Plain,
             admin::router(Arc::clone(&health), metrics),
-            limits,
+            Limits {
+                idle: PROBE_IDLE.min(limits.idle),
+                ..limits
+            },
             Arc::clone(&health),
             ended,
         );

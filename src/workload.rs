@@ -113,6 +113,7 @@ pub(crate) const FIELDS: &[Demand] = &[
     Demand::text(Metadata, "ownerReferences[*].apiVersion", Role::ApiVersion),
     Demand::text(Metadata, "ownerReferences[*].kind", Role::Kind),
     Demand::bool(Metadata, "ownerReferences[*].controller", Role::Controller),
+    Demand::map(Metadata, "annotations", Role::Annotations),
     Demand::present(
         Metadata,
         "annotations{kubernetes.io/config.mirror}",

@@ -399,6 +399,73 @@ fn rules_are_switched_on_and_off() {
     }
 }
 
+const HEAD: &str = "apiVersion: transom.dev/v1alpha1\nkind: Config\n";
+
+/// What would be taken without a word and do nothing, or more than was meant.
+#[test]
+fn rejects_what_could_never_match() {
+    for (yaml, key) in [
+        (
+            "exemptions: {namespaces: [team-*]}",
+            "exemptions.namespaces[0]",
+        ),
+        (
+            "namespaces: {Kube_System: {mode: off}}",
+            "namespaces.Kube_System",
+        ),
+        (
+            "hostProcess: {namespaces: [A]}",
+            "hostProcess.namespaces[0]",
+        ),
+        ("exemptions: {namespaces: }", "nothing is written here"),
+        ("placement: {tolerations: }", "nothing is written here"),
+        ("rules:", "nothing is written here"),
+        (
+            "evidence: {images: {certain: {repositories: [reg.example/win/]}}}",
+            "evidence.images.certain.repositories[0]",
+        ),
+        (
+            "evidence: {images: {certain: {repositories: ['reg.example:5000/win:1']}}}",
+            "evidence.images.certain.repositories[0]",
+        ),
+        (
+            "evidence: {images: {certain: {tags: ['win*']}}}",
+            "evidence.images.certain.tags[0]",
+        ),
+        (
+            "evidence: {images: {hint: {tags: [win-10]}}}",
+            "evidence.images.hint.tags[0]",
+        ),
+        (
+            "evidence: {images: {hint: {words: [Windows]}}}",
+            "evidence.images.hint.words[0]",
+        ),
+        (
+            "placement: {osLabelKey: node.kubernetes.io/windows-build}",
+            "placement.osLabelKey",
+        ),
+        (
+            "placement: {tolerations: [{key: a, value: b}, {key: a, value: b}]}",
+            "placement.tolerations[1]",
+        ),
+    ] {
+        let error = Policy::parse(&format!("{HEAD}{yaml}"))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(key), "{yaml}: {error}");
+    }
+    let empty = Policy::parse(" ").unwrap_err().to_string();
+    assert!(
+        empty.contains("apiVersion: transom.dev/v1alpha1"),
+        "{empty}"
+    );
+    let twice = Policy::parse(&format!("{HEAD}mode: warn\nmode: off"))
+        .unwrap_err()
+        .to_string();
+    assert!(twice.contains("duplicate mapping key: mode"), "{twice}");
+    assert!(!twice.contains("Options"), "{twice}");
+}
+
 #[test]
 fn host_process_is_allowed_in_the_namespaces_that_are_listed() {
     let object = object_of(

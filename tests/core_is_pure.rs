@@ -7,8 +7,11 @@ use std::path::{Path, PathBuf};
 const SHELL: [&str; 6] = ["cli", "logging", "main", "metrics", "server", "webhook"];
 
 /// What a pure function has no use for.
-const IMPURE: [&str; 16] = [
+const IMPURE: [&str; 19] = [
     "std::fs",
+    "std::{fs",
+    "std::io",
+    "std::{io",
     "std::net",
     "std::time",
     "std::env",

@@ -43,6 +43,10 @@ impl KnownHits {
         let mut hasher = DefaultHasher::new();
         hit.rule.hash(&mut hasher);
         pod.owner_name(hit.at).hash(&mut hasher);
+        if let Some(against) = hit.against {
+            pod.tape.key_of(against).hash(&mut hasher);
+            pod.tape.hash_value(against, &mut hasher);
+        }
         if hit.missing.is_empty() {
             pod.tape.key_of(hit.at).hash(&mut hasher);
             pod.tape.hash_value(hit.at, &mut hasher);

@@ -35,6 +35,7 @@ pub(crate) enum Role {
     GenerateName,
     DeletionTimestamp,
     OwnerReferences,
+    Annotations,
     Controller,
     Mirror,
     TransomOs,

@@ -87,7 +87,16 @@ pub(super) fn affinity(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> Option<Evi
     let terms = pod.required_terms?;
     let mut verdict: Option<Evidence> = None;
     for term in pod.tape.children(terms) {
-        let expressions = pod.tape.child(term, Role::MatchExpressions)?;
+        let by_name = pod.tape.child(term, Role::MatchFields).is_some();
+        let expressions = pod.tape.child(term, Role::MatchExpressions);
+        let expressions = expressions.filter(|at| pod.tape.children(*at).next().is_some());
+        let Some(expressions) = expressions else {
+            match by_name {
+                true => return None,
+                // An empty term matches no node.
+                false => continue,
+            }
+        };
         let here = restriction(pod.tape, expressions, policy)?;
         match verdict {
             Some(before) if before.os != here.os => return None,

@@ -34,9 +34,12 @@ const RELEASES: [Release; 3] = [
 pub(crate) fn of_image(image: &str) -> Option<&'static str> {
     let (_, tag) = image::split(image);
     image::tag_words(tag).find_map(|word| {
-        let release = RELEASES
-            .iter()
-            .find(|release| release.tags.contains(&word))?;
+        let release = RELEASES.iter().find(|release| {
+            release
+                .tags
+                .iter()
+                .any(|tag| tag.eq_ignore_ascii_case(word))
+        })?;
         Some(release.build)
     })
 }

@@ -27,16 +27,15 @@ impl ImagePatterns {
     /// No Linux node can run it.
     pub(crate) fn is_certain(&self, image: &str) -> bool {
         let (repository, tag) = split(image);
+        // Host names know no case, and repositories are in lower case anyway.
         let below = |root: &String| {
-            repository
-                .strip_prefix(root.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            let (start, rest) = repository.as_bytes().split_at_checked(root.len())?;
+            let below = start.eq_ignore_ascii_case(root.as_bytes());
+            Some(below && (rest.is_empty() || rest[0] == b'/'))
         };
+        let below = |root: &String| below(root) == Some(true);
         self.certain_repositories.iter().any(below)
-            || self
-                .certain_tags
-                .iter()
-                .any(|word| tag.contains(word.as_str()))
+            || self.certain_tags.iter().any(|word| contains(tag, word))
     }
 
     /// It is probably for Windows.
@@ -76,6 +75,12 @@ pub(crate) fn split(image: &str) -> (&str, &str) {
         Some(colon) => (&image[..colon], &image[colon + 1..end]),
         None => (&image[..end], ""),
     }
+}
+
+/// Whether a tag contains a word, in whatever case.
+fn contains(tag: &str, word: &str) -> bool {
+    let mut windows = tag.as_bytes().windows(word.len().max(1));
+    windows.any(|window| window.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 /// Whether some word of the repository starts so.
@@ -128,6 +133,11 @@ mod tests {
                 Some(Certainty::Certain),
             ),
             ("app:nanoserver", Some(Certainty::Certain)),
+            ("app:LTSC2022", Some(Certainty::Certain)),
+            (
+                "MCR.microsoft.com/windows/servercore",
+                Some(Certainty::Certain),
+            ),
             ("app:v1-ltsc2025", Some(Certainty::Certain)),
             ("app:1809", Some(Certainty::Hint)),
             ("app:2.1-20h2", Some(Certainty::Hint)),

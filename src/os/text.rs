@@ -4,13 +4,26 @@
 /// powershell.exe, cmd.exe.
 pub(crate) fn is_windows_text(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let starts_word = |i: usize| i == 0 || !bytes[i - 1].is_ascii_alphanumeric();
+    let is_word = |i: usize| bytes.get(i).is_some_and(u8::is_ascii_alphanumeric);
+    let starts_word = |i: usize| i == 0 || !is_word(i - 1);
+    // Behind a letter of a printf or sed, `:\n` is no path.
+    let is_escape = |at: usize| {
+        matches!(
+            bytes.get(at),
+            Some(b'n' | b't' | b'r' | b'0' | b'"' | b'\'' | b'\\')
+        ) && !is_word(at + 1)
+    };
     let is_drive = |colon: usize| {
-        colon > 0 && bytes[colon - 1].is_ascii_alphabetic() && starts_word(colon - 1)
+        colon > 0
+            && bytes[colon - 1].is_ascii_alphabetic()
+            && starts_word(colon - 1)
+            && (colon == 1 || !matches!(bytes[colon - 2], b'%' | b'/'))
+            && !is_escape(colon + 2)
     };
     let is_program = |dot: usize| {
         let extension = bytes.get(dot + 1..dot + 4);
         extension.is_some_and(|e| e.eq_ignore_ascii_case(b"exe"))
+            && !is_word(dot + 4)
             && ["powershell", "cmd"].iter().any(|name| {
                 dot.checked_sub(name.len()).is_some_and(|start| {
                     bytes[start..dot].eq_ignore_ascii_case(name.as_bytes()) && starts_word(start)
@@ -56,6 +69,10 @@ mod tests {
             "",
             ":\\",
             "s:/x",
+            "printf '%s:\\n' x",
+            "s/a:\\n/b/",
+            "echo 'x:\\n'",
+            "--class=com.acme.cmd.Executor",
         ] {
             assert!(!is_windows_text(text), "{text}");
         }

@@ -128,10 +128,10 @@ pub fn decode<'a>(body: &'a [u8], policy: &'a Policy) -> Result<Request<'a>, Mal
     }
     let text = |role| tape.child_text(0, role).unwrap_or_default();
     if text(Role::Kind) != "AdmissionReview" {
-        return Err(Malformed::Kind(text(Role::Kind).to_owned()));
+        return Err(Malformed::Kind(cut(text(Role::Kind))));
     }
     if text(Role::ApiVersion) != API_VERSION {
-        return Err(Malformed::Version(text(Role::ApiVersion).to_owned()));
+        return Err(Malformed::Version(cut(text(Role::ApiVersion))));
     }
     let at = tape.child(0, Role::Request).ok_or(Malformed::NoRequest)?;
     let envelope = Envelope::find(&tape, at).ok_or(Malformed::NoUid)?;
@@ -140,6 +140,11 @@ pub fn decode<'a>(body: &'a [u8], policy: &'a Policy) -> Result<Request<'a>, Mal
         tape,
         envelope,
     })
+}
+
+/// As much of a wrong value as an error has to repeat.
+fn cut(text: &str) -> String {
+    text.chars().take(60).collect()
 }
 
 impl<'a> Request<'a> {
@@ -230,6 +235,24 @@ impl<'a> Request<'a> {
     pub(crate) fn metadata(&self, role: Role) -> Option<At> {
         let metadata = self.tape.child(self.object_at()?, Role::Metadata)?;
         self.tape.child(metadata, role)
+    }
+
+    /// The controller that made this object is of this kind.
+    pub(crate) fn is_owned_by(&self, owner: workload::Kind) -> bool {
+        let tape = self.tape();
+        self.metadata(Role::OwnerReferences)
+            .is_some_and(|references| {
+                tape.children(references).any(|reference| {
+                    let group = tape
+                        .child_text(reference, Role::ApiVersion)
+                        .and_then(|version| version.split_once('/'))
+                        .map_or("", |(group, _)| group);
+                    let controller = tape.child(reference, Role::Controller);
+                    controller.and_then(|at| tape.bool(at)) == Some(true)
+                        && tape.child_text(reference, Role::Kind) == Some(owner.name())
+                        && group == owner.group()
+                })
+            })
     }
 
     /// The object is on its way out; what is left to do must not be stopped.

@@ -2,11 +2,10 @@
 
 use super::Action::{Deny, Off, Warn};
 use super::check::{Case, Test, case, container, metadata, pod};
-use super::{Context, Rule, Tier, tier};
+use super::{Context, KEP, Rule, Tier, tier};
 use crate::object::At;
 use crate::object::trie::Shape;
 
-const KEP: &str = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support";
 const INTRO: &str =
     "https://kubernetes.io/docs/concepts/windows/intro/#compatibility-v1-pod-spec-containers";
 

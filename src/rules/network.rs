@@ -2,10 +2,9 @@
 
 use super::Action::{Deny, Repair, Warn};
 use super::check::{Case, Skip, TRUE, Test, case, pod};
-use super::{Found, Rule, Tier, tier};
+use super::{Found, KEP, Rule, Tier, tier};
 use crate::workload::Pod;
 
-const KEP: &str = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support";
 const INTRO: &str = "https://kubernetes.io/docs/concepts/windows/intro/#compatibility-v1-pod";
 const NETWORK: &str = "https://kubernetes.io/docs/concepts/services-networking/windows-networking/";
 const VALIDATION: &str = "https://kubernetes.io/docs/concepts/workloads/pods/#pod-os";

@@ -2,7 +2,7 @@
 //! the first ones, and builds are read off the images.
 
 use super::Action::{Deny, Off, Warn};
-use super::{Found, Rule, tier};
+use super::{Found, KEP, Rule, tier};
 use crate::os::build;
 use crate::workload::Pod;
 
@@ -41,7 +41,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "With process isolation a Windows container runs only on a node of the same Windows release as its base image.",
         remedy: "Use an image for the build that the pod selects, or select the build of the image (node.kubernetes.io/windows-build).",
         references: &[
-            "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support",
+            KEP,
             "https://learn.microsoft.com/virtualization/windowscontainers/deploy-containers/version-compatibility",
         ],
         tiers: &[

@@ -2,12 +2,11 @@
 
 use super::Action::{Deny, Off, Warn};
 use super::check::{Case, PRESENT, SET, Test, case, container, pod};
-use super::{Context, Found, Rule, Tier, tier};
+use super::{Context, Found, KEP, Rule, Tier, tier};
 use crate::object::trie::Shape;
 use crate::object::{At, Tape, Value};
 use crate::workload::Pod;
 
-const KEP: &str = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support";
 const RESOURCES: &str =
     "https://kubernetes.io/docs/concepts/configuration/windows-resource-management/";
 

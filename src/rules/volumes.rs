@@ -2,9 +2,8 @@
 
 use super::Action::{Deny, Off, Warn};
 use super::check::{Case, NON_EMPTY, NOT_BLANK, PRESENT, SET, Skip, Test, case, container, pod};
-use super::{Rule, Tier, tier};
+use super::{KEP, Rule, Tier, tier};
 
-const KEP: &str = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support";
 const STORAGE: &str = "https://kubernetes.io/docs/concepts/storage/windows-storage/";
 const HOST_PROCESS: &str =
     "https://kubernetes.io/docs/tasks/configure-pod-container/create-hostprocess-pod/";

@@ -14,12 +14,17 @@ pub(super) fn print(address: SocketAddr, admin: SocketAddr, ca_file: &Path) {
 
 fn text(address: SocketAddr, admin: SocketAddr, ca_file: &Path) -> String {
     let (port, ca) = (address.port(), ca_file.display());
+    // The certificate is for localhost, wherever that is.
+    let connect = match address.ip() {
+        ip if ip.is_unspecified() || ip.is_loopback() => String::new(),
+        _ => format!("--connect-to localhost:{port}:{address} "),
+    };
     format!(
         "\
 Transom {version} listens on https://{address} (reviews) and http://{admin} (health, metrics).
 Its certificate is a throw-away one; {ca} lets clients trust it. Try it:
 
-  curl --cacert {ca} -H 'Content-Type: application/json' --data-binary @examples/review.json https://localhost:{port}/mutate
+  curl {connect}--cacert {ca} -H 'Content-Type: application/json' --data-binary @examples/review.json https://localhost:{port}/mutate
 ",
         version = env!("CARGO_PKG_VERSION"),
     )
@@ -36,5 +41,12 @@ mod tests {
         let text = text(address, admin, Path::new("certs/ca.crt"));
         assert!(text.contains("curl --cacert certs/ca.crt "));
         assert!(text.contains("https://localhost:4711/mutate\n"));
+    }
+
+    #[test]
+    fn the_curl_line_goes_where_the_server_listens() {
+        let address = SocketAddr::from(([10, 0, 0, 5], 8443));
+        let text = text(address, address, Path::new("certs/ca.crt"));
+        assert!(text.contains("curl --connect-to localhost:8443:10.0.0.5:8443 --cacert"));
     }
 }

@@ -31,6 +31,9 @@ use crate::metrics::{Metrics, Stage};
 /// How long to wait when no connection can be accepted, for want of file descriptors for instance.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(500);
 
+/// The most that is buffered of a request's head; bodies are read in pieces of this size.
+const HEAD_BYTES: usize = 64 * 1024;
+
 /// What is between TCP and HTTP.
 pub(super) enum Transport {
     Plain,
@@ -140,6 +143,8 @@ impl Gate {
         let connection = http1::Builder::new()
             // It would run while a connection is idle, too: see `guard`.
             .header_read_timeout(None)
+            // A head of the API server has less than 1 kB; hyper would buffer 400 kB of one.
+            .max_buf_size(HEAD_BYTES)
             .serve_connection(TokioIo::new(guard.stream(stream)), service);
         let mut watch = guard.watch(connection, self.limits.idle, self.limits.head);
 

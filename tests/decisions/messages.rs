@@ -4,7 +4,7 @@ use crate::common::{KINDS, OS, ask_with, create, namespace, object_of, pod, poli
 use crate::{container, labelled, validate, windows};
 use serde_json::{Value, json};
 use transom::decision::Endpoint;
-use transom::facts::NamespaceFacts;
+use transom::facts::{Facts, NamespaceFacts};
 use transom::mode::Mode;
 use transom::os::Os;
 use transom::policy::Policy;
@@ -235,4 +235,33 @@ fn paths_start_at_the_object() {
                 .starts_with(&format!("this {kind} is for Windows ("))
         );
     }
+}
+
+#[test]
+fn maps_are_told_with_what_is_in_them() {
+    let policy = policy("rules: {WIN111: warn}");
+    let object = pod(windows(json!({"containers": [container("a", json!({
+        "securityContext": {"capabilities": {"drop": ["ALL"]}}}))]})));
+    let answer = ask_with(
+        Endpoint::Validate,
+        &create(&object),
+        &policy,
+        &Facts::default(),
+    );
+    let warning = answer.warnings()[0].to_owned();
+    assert!(warning.contains("capabilities: {drop: [ALL]}"), "{warning}");
+}
+
+/// Commands and arguments may hold secrets: the audit log gets their place and nothing else.
+#[test]
+fn arguments_do_not_reach_the_audit_log() {
+    let object = pod(json!({"containers": [container("a", json!({
+        "args": ["C:\\app.exe --password=hunter2"]}))]}));
+    let answer = validate(&object);
+    assert_eq!(answer.warn, ["WIN604 spec.containers[0].args[0]"]);
+    assert!(
+        !answer.response.to_string().contains("hunter2"),
+        "{}",
+        answer.response
+    );
 }

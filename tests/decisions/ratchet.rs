@@ -5,7 +5,7 @@ use crate::common::{
     KINDS, OS, ask, bytes, merge, object_of, pod, pod_metadata_mut, review_of, update,
 };
 use crate::{
-    container, is_silent, mutate, secured, validate, validate_update, windows, windows_os,
+    asked, container, is_silent, mutate, secured, validate, validate_update, windows, windows_os,
 };
 use serde_json::{Value, json};
 use transom::decision::Endpoint;
@@ -260,4 +260,43 @@ fn never_patches_updates_of_pods() {
     new["metadata"]["labels"] = json!({"a": "b"});
     let answer = ask(Endpoint::Mutate, &update(&new, &old));
     is_silent("an update", &answer);
+}
+
+/// What the API server let pass before, it refuses beside the os=windows that this UPDATE adds.
+#[test]
+fn adding_os_makes_old_findings_new() {
+    let flawed = json!({
+        "securityContext": {"runAsUser": 1},
+        "containers": [container("a", json!({"securityContext": {"privileged": false}}))],
+    });
+    let old = object_of("Deployment", windows(flawed.clone()));
+    let new = object_of("Deployment", windows_os(flawed));
+    let answer = asked(Endpoint::Mutate, &new, Some(&old), &json!({}));
+    assert_eq!(
+        answer.deny,
+        [
+            "WIN101 spec.template.spec.securityContext.runAsUser",
+            "WIN113 spec.template.spec.containers[0].securityContext.privileged",
+        ]
+    );
+    let message = answer.message();
+    assert!(
+        message.contains("It asks for nothing, but the API server refuses"),
+        "{message}"
+    );
+    assert!(
+        !message.contains("HostProcess"),
+        "no escalation for false: {message}"
+    );
+}
+
+#[test]
+fn another_contradiction_is_new() {
+    let old = pod(json!({"nodeSelector": {OS: "windows", "beta.kubernetes.io/os": "linux"}}));
+    let new = pod(json!({"os": {"name": "windows"}, "nodeSelector": {OS: "linux"}}));
+    let answer = validate_update(&new, &old);
+    assert_eq!(
+        answer.deny,
+        ["WIN601 spec.nodeSelector[\"kubernetes.io/os\"]"]
+    );
 }
