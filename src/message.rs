@@ -280,7 +280,6 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
         }
         let os = detection.os.map_or("unknown", crate::os::Os::name);
         annotation("os", &|out| out.write_str(os));
-        annotation("mode", &|out| out.write_str(self.verdict.mode().name()));
         if let Some(evidence) = &detection.evidence.or(detection.hint) {
             annotation("evidence", &|out| {
                 out.write_str(evidence.source.name())?;
@@ -290,6 +289,7 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
         }
         let count = self.verdict.findings().len();
         if count > 0 {
+            annotation("mode", &|out| out.write_str(self.verdict.mode().name()));
             annotation("findings", &|out| {
                 out.write_str(&self.summary)?;
                 let told = self.paths.iter().filter(|path| !path.is_empty()).count();

@@ -191,7 +191,6 @@ pub(crate) struct Pod<'t, 'a> {
     pub(crate) at: At,
     pub(crate) spec: Option<At>,
     pub(crate) containers: Vec<Container>,
-    pub(crate) volumes: Vec<At>,
     pub(crate) windows: WindowsOptions,
     pub(crate) os_name: Option<At>,
     pub(crate) node_selector: Option<At>,
@@ -229,7 +228,6 @@ impl<'t, 'a> Pod<'t, 'a> {
             at,
             spec: tape.child(at, Role::Spec),
             containers: Vec::with_capacity(4),
-            volumes: Vec::new(),
             windows: WindowsOptions::default(),
             os_name: None,
             node_selector: None,
@@ -263,7 +261,6 @@ impl<'t, 'a> Pod<'t, 'a> {
             Role::HostNetwork => self.host_network = Some(at),
             Role::OsLabel => self.os_label = Some(at),
             Role::TransomOs => self.transom_os = Some(at),
-            Role::Volume => self.volumes.push(at),
             Role::Container => self.containers.push(Container {
                 at,
                 ephemeral: tape.up(at).and_then(|list| tape.name(list))
@@ -319,9 +316,8 @@ impl<'t, 'a> Pod<'t, 'a> {
 
     /// The volume that this place lies in.
     pub(crate) fn volume_of(&self, at: At) -> Option<At> {
-        let after = self.volumes.partition_point(|volume| *volume <= at);
-        let volume = *self.volumes[..after].last()?;
-        (at < self.tape.entry(volume).end).then_some(volume)
+        std::iter::successors(Some(at), |at| self.tape.up(*at))
+            .find(|at| self.tape.role(*at) == Role::Volume)
     }
 
     /// The name of the container or volume that this place lies in.
