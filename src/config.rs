@@ -1,7 +1,6 @@
-//! The configuration file: [`Config`] as it is written, [`Policy`] as it is used.
+//! The configuration file as it is written: its keys, their defaults, and what can be wrong.
 //!
-//! A policy cannot be invalid: whatever can be wrong is said when the configuration is read. Not
-//! here: reading the file (the shell does), and what the settings do.
+//! Not here: what is made of it (`policy`), and reading the file (the shell does).
 
 use std::collections::BTreeMap;
 
