@@ -206,7 +206,8 @@ pub(crate) type RuleId = u16;
 struct Table {
     rules: Vec<&'static Rule>,
     checks: Vec<(RuleId, &'static Check)>,
-    by_pod: Vec<(RuleId, ByPod)>,
+    /// With the number of the rule's tiers.
+    by_pod: Vec<(RuleId, u8, ByPod)>,
     told: Vec<Told>,
 }
 
@@ -266,7 +267,8 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         .collect();
     let by_pod = rules.iter().zip(0..);
     let by_pod = by_pod
-        .filter_map(|(rule, id)| Some((id, rule.by_pod?)))
+        // Fewer tiers than 256.
+        .filter_map(|(rule, id)| Some((id, rule.tiers.len() as u8, rule.by_pod?)))
         .collect();
     let told = rules.iter().map(|rule| Told::new(rule)).collect();
     Table {
@@ -396,7 +398,10 @@ pub(crate) fn evaluate(
             }
         }
     }
-    for (id, by_pod) in &TABLE.by_pod {
+    for (id, tiers, by_pod) in &TABLE.by_pod {
+        if (0..*tiers).all(|tier| is_off(*id, tier)) {
+            continue;
+        }
         by_pod(pod, &mut |found| {
             if !is_off(*id, found.tier) {
                 hits.push(Hit {

@@ -118,7 +118,10 @@ impl Envelope {
 /// Where nothing can be answered: see [`Malformed`]. A flaw in the object itself is no error
 /// here; the verdict tells of it, with the request's uid.
 pub fn decode<'a>(body: &'a [u8], policy: &'a Policy) -> Result<Request<'a>, Malformed> {
-    let body = std::str::from_utf8(body).map_err(|e| Malformed::NotUtf8(e.valid_up_to()))?;
+    let Ok(body) = simdutf8::basic::from_utf8(body) else {
+        let place = std::str::from_utf8(body).map_or_else(|e| e.valid_up_to(), str::len);
+        return Err(Malformed::NotUtf8(place));
+    };
     let tape = Tape::parse(body, &policy.fields).map_err(Malformed::NotJson)?;
     if let Some(problem) = tape.envelope_problem() {
         return Err(Malformed::Envelope(problem));
