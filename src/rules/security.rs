@@ -268,7 +268,7 @@ pub(super) const RULES: &[Rule] = &[
         code: "WIN116",
         name: "container-administrator",
         brief: "the container runs as administrator",
-        reason: "ContainerAdministrator may change everything inside the container, and has caused escapes from it.",
+        reason: "ContainerAdministrator may change everything inside the container, which is more than most applications need and makes an escape from it easier.",
         remedy: "Set windowsOptions.runAsUserName to ContainerUser.",
         references: &[USER_NAME],
         tiers: &[tier("", Off, Off)],
