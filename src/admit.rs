@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Formatter};
 use crate::decision::{self, Case, Decision, Endpoint, Exemption, Finding};
 use crate::facts::{Facts, NamespaceFacts};
 use crate::mode::Mode;
-use crate::object::trie::Role;
+use crate::object::demand::Role;
 use crate::object::{At, FieldPath, Tape};
 use crate::os::{self, Detection};
 use crate::patch::{Change, Patch};

@@ -10,7 +10,7 @@ use std::ops::Range;
 use crate::admit::{Judgement, Outcome, Verdict};
 use crate::decision::{Effect, Endpoint, Finding};
 use crate::mode::Mode;
-use crate::object::trie::Role;
+use crate::object::demand::Role;
 use crate::object::{At, Tape};
 use crate::os::{Detection, Evidence, Source};
 use crate::rules;

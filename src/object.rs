@@ -5,6 +5,7 @@
 //! look. Not here: what the fields mean. Used by `review` to read a body, and by every room of
 //! the core to look at what was read.
 
+pub(crate) mod demand;
 mod index;
 mod parse;
 pub(crate) mod trie;
@@ -13,7 +14,8 @@ use std::fmt::{self, Formatter};
 use std::hash::{Hash, Hasher};
 
 use crate::field::Step;
-use trie::{Edge, FieldId, Role, Shape, Trie};
+use demand::{Role, Shape};
+use trie::{Edge, FieldId, Trie};
 
 /// More entries than this make an object unreadable: a body of 6 MB could make two million.
 /// A pod of 146 containers has about 1,500.

@@ -3,7 +3,7 @@
 //!
 //! Not here: `spec.os` and repairs, which go together (`patch`), and how a patch is written.
 
-use crate::object::trie::Role;
+use crate::object::demand::Role;
 use crate::object::{At, Tape};
 use crate::os::build;
 use crate::workload::Pod;

@@ -17,7 +17,7 @@ use std::sync::LazyLock;
 
 use check::{Check, Skip, is_service_account_volume};
 
-use crate::object::trie::{Anchor, Demand, Role, Shape};
+use crate::object::demand::{Anchor, Demand, Role, Shape};
 use crate::object::{At, Tape};
 use crate::workload::Pod;
 

@@ -3,8 +3,8 @@
 //!
 //! Not here: what any of it means (`os`, `rules`, `placement`).
 
-use crate::object::trie::Anchor::{self, Metadata, Spec};
-use crate::object::trie::{Demand, Role};
+use crate::object::demand::Anchor::{self, Metadata, Spec};
+use crate::object::demand::{Demand, Role};
 use crate::object::{At, Tape};
 
 /// A kind that is or makes pods.

@@ -7,7 +7,8 @@ use std::fmt::{self, Formatter};
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::trie::{FieldId, Node, Role, Shape, Trie};
+use super::demand::{Role, Shape};
+use super::trie::{FieldId, Node, Trie};
 use super::{At, ENVELOPE_ENTRIES, Entry, Flaw, MAX_ENTRIES, NOWHERE, Problem, Tape, Value};
 
 impl<'a> Tape<'a> {

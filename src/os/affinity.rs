@@ -3,8 +3,8 @@
 use super::system::{BETA_OS_LABEL, BUILD_LABEL, OS_LABEL, Os};
 use super::{Evidence, EvidencePolicy, Source, evidence};
 use crate::facts::Facts;
-use crate::object::trie::Anchor::Spec;
-use crate::object::trie::{Demand, Role};
+use crate::object::demand::Anchor::Spec;
+use crate::object::demand::{Demand, Role};
 use crate::object::{At, Tape};
 use crate::workload::Pod;
 

@@ -4,7 +4,7 @@
 //! (`placement`).
 
 use super::{BUILD_LABEL, image};
-use crate::object::trie::Role;
+use crate::object::demand::Role;
 use crate::workload::Pod;
 
 /// A Windows Server release that containers run on.

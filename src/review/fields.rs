@@ -1,7 +1,8 @@
 //! What is read of a review: the envelope, and whatever the rooms of the core ask for.
 
-use crate::object::trie::Anchor::Review;
-use crate::object::trie::{Demand, Role, Trie};
+use crate::object::demand::Anchor::Review;
+use crate::object::demand::{Demand, Role};
+use crate::object::trie::Trie;
 use crate::rules::{self, RuleId};
 use crate::{os, workload};
 

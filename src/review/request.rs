@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::object::trie::Role;
+use crate::object::demand::Role;
 use crate::object::{At, Tape};
 use crate::policy::Policy;
 use crate::workload;

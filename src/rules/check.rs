@@ -1,7 +1,7 @@
 //! One field that a rule looks at, and when its value is a finding. All of it is data.
 
 use super::Context;
-use crate::object::trie::{Anchor, Demand, Role, Shape};
+use crate::object::demand::{Anchor, Demand, Role, Shape};
 use crate::object::{At, Tape, Value};
 
 /// One field that a rule looks at. The first case whose test holds makes the finding.

@@ -3,7 +3,7 @@
 use super::Action::{Deny, Off, Warn};
 use super::check::{Case, PRESENT, SET, Test, case, container, pod};
 use super::{Context, Found, KEP, Rule, Tier, tier};
-use crate::object::trie::Shape;
+use crate::object::demand::Shape;
 use crate::object::{At, Tape, Value};
 use crate::workload::Pod;
 

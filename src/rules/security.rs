@@ -4,7 +4,7 @@ use super::Action::{Deny, Off, Repair, Warn};
 use super::check::{Case, NON_EMPTY, PRESENT, SET, Test, case, container, metadata, pod};
 use super::{Context, KEP, Rule, Tier, tier};
 use crate::object::At;
-use crate::object::trie::Shape;
+use crate::object::demand::Shape;
 
 const INTRO: &str = "https://kubernetes.io/docs/concepts/windows/intro/#compatibility-v1-pod-spec-containers-securitycontext";
 const VALIDATION: &str = "https://kubernetes.io/docs/concepts/workloads/pods/#pod-os";
