@@ -54,7 +54,7 @@ fn judge<'r, 'a>(
         Ok(object) => object,
         Err(problem) => return Outcome::Unreadable(problem),
     };
-    let Some(pod) = survey(request, object, kind) else {
+    let Some(pod) = Pod::find(request.tape(), object, kind) else {
         return Outcome::Judged(Judgement::default());
     };
     if is_exempt_runtime_class(&pod, policy) {
@@ -158,21 +158,11 @@ fn readable_object(request: &Request<'_>) -> Result<At, Unreadable> {
     })
 }
 
-fn survey<'r, 'a>(request: &'r Request<'a>, object: At, kind: Kind) -> Option<Pod<'r, 'a>> {
-    Pod::find(
-        request.tape(),
-        object,
-        kind,
-        os::is_windows_text,
-        os::is_linux_path,
-    )
-}
-
 fn old_pod<'r, 'a>(request: &'r Request<'a>, kind: Kind) -> Option<Pod<'r, 'a>> {
     if request.operation() != Operation::Update {
         return None;
     }
-    survey(request, request.old_object_at()?, kind)
+    Pod::find(request.tape(), request.old_object_at()?, kind)
 }
 
 /// What the table says; of a pod that is not for Windows it says nothing.

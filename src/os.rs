@@ -9,7 +9,7 @@ pub(crate) mod build;
 pub(crate) mod image;
 mod source;
 pub(crate) mod system;
-mod text;
+pub(crate) mod text;
 
 use crate::facts::{Facts, NamespaceFacts};
 use crate::object::At;
@@ -18,7 +18,7 @@ use crate::object::demand::{Demand, Role};
 use crate::workload::Pod;
 use affinity::{affinity, known_node, preferred};
 use image::{Certainty, ImagePatterns};
-pub(crate) use text::{is_linux_path, is_windows_text};
+use text::is_windows_text;
 
 pub use source::Source;
 pub use system::{BETA_OS_LABEL, BUILD_LABEL, OS_LABEL, Os};
@@ -330,7 +330,7 @@ fn named_image(
 fn declared(pod: &Pod<'_, '_>, namespace: Option<&NamespaceFacts>) -> Option<Evidence> {
     let on_object = || {
         let metadata = pod.tape.child(pod.object, Role::Metadata)?;
-        let annotations = pod.tape.named(metadata, "annotations")?;
+        let annotations = pod.tape.child(metadata, Role::Annotations)?;
         pod.tape.child(annotations, Role::TransomOs)
     };
     let said = |at: At| {

@@ -123,14 +123,12 @@ impl TryFrom<Config> for Policy {
             ("evidence.images.certain.tags", &images.certain.tags),
             ("evidence.images.hint.words", &images.hint.words),
             ("evidence.images.hint.tags", &images.hint.tags),
-            ("exemptions.namespaces", &config.exemptions.namespaces),
             ("exemptions.users", &config.exemptions.users),
             ("exemptions.groups", &config.exemptions.groups),
             (
                 "exemptions.runtimeClasses",
                 &config.exemptions.runtime_classes,
             ),
-            ("hostProcess.namespaces", &config.host_process.namespaces),
         ] {
             if let Some(i) = list.iter().position(String::is_empty) {
                 return wrong(format!("{path}[{i}]"), "must not be empty");

@@ -305,50 +305,9 @@ pub(crate) fn demands(is_silent: impl Fn(RuleId) -> bool) -> impl Iterator<Item 
         spare: Some(is_service_account_volume),
         ..Demand::new(Anchor::Spec, "volumes[*].projected", Role::None, Shape::Any)
     };
+    const CAPABILITIES_ADD: &str = "securityContext.capabilities.add";
     const SURVEYED: &[Demand] = &[
-        Demand::new(
-            Anchor::Container,
-            "securityContext.capabilities.add",
-            Role::CapabilitiesAdd,
-            Shape::List,
-        ),
-        Demand::new(
-            Anchor::Container,
-            "securityContext.capabilities.add[*]",
-            Role::None,
-            Shape::Text,
-        ),
-        // Told in messages, beside what is checked.
-        Demand::new(
-            Anchor::Container,
-            "securityContext.capabilities.drop[*]",
-            Role::None,
-            Shape::Text,
-        ),
-        Demand::new(
-            Anchor::Container,
-            "securityContext.seccompProfile.localhostProfile",
-            Role::None,
-            Shape::Text,
-        ),
-        Demand::new(
-            Anchor::Spec,
-            "securityContext.seccompProfile.localhostProfile",
-            Role::None,
-            Shape::Text,
-        ),
-        Demand::new(
-            Anchor::Container,
-            "securityContext.appArmorProfile.localhostProfile",
-            Role::None,
-            Shape::Text,
-        ),
-        Demand::new(
-            Anchor::Spec,
-            "securityContext.appArmorProfile.localhostProfile",
-            Role::None,
-            Shape::Text,
-        ),
+        Demand::list(Anchor::Container, CAPABILITIES_ADD, Role::CapabilitiesAdd),
         Demand::new(
             Anchor::Container,
             "resources.limits{hugepages-*}",
@@ -356,11 +315,36 @@ pub(crate) fn demands(is_silent: impl Fn(RuleId) -> bool) -> impl Iterator<Item 
             Shape::Any,
         ),
     ];
+    // Told in messages, beside what is checked.
+    const TOLD: [(Anchor, &str); 6] = [
+        (Anchor::Container, "securityContext.capabilities.add[*]"),
+        (Anchor::Container, "securityContext.capabilities.drop[*]"),
+        (
+            Anchor::Container,
+            "securityContext.seccompProfile.localhostProfile",
+        ),
+        (
+            Anchor::Spec,
+            "securityContext.seccompProfile.localhostProfile",
+        ),
+        (
+            Anchor::Container,
+            "securityContext.appArmorProfile.localhostProfile",
+        ),
+        (
+            Anchor::Spec,
+            "securityContext.appArmorProfile.localhostProfile",
+        ),
+    ];
+    let told = TOLD
+        .into_iter()
+        .map(|(anchor, path)| Demand::text(anchor, path, Role::None));
     let checks = TABLE.checks.iter().zip(0..);
     checks
         .filter(move |((rule, check), _)| check.refused || !is_silent(*rule))
         .flat_map(|((_, check), id)| check.demands(id))
         .chain(SURVEYED.iter().copied())
+        .chain(told)
         .chain([projected])
 }
 

@@ -6,6 +6,7 @@
 use crate::object::demand::Anchor::{self, Metadata, Spec};
 use crate::object::demand::{Demand, Role};
 use crate::object::{At, Tape};
+use crate::os::text::{is_linux_path, is_windows_text};
 
 /// A kind that is or makes pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -211,13 +212,7 @@ pub(crate) struct Pod<'t, 'a> {
 
 impl<'t, 'a> Pod<'t, 'a> {
     /// Surveys the pod in an object of this kind. An object without a template has none.
-    pub(crate) fn find(
-        tape: &'t Tape<'a>,
-        object: At,
-        kind: Kind,
-        is_windows_text: fn(&str) -> bool,
-        is_linux_path: fn(&str) -> bool,
-    ) -> Option<Self> {
+    pub(crate) fn find(tape: &'t Tape<'a>, object: At, kind: Kind) -> Option<Self> {
         let at = kind
             .template()
             .iter()
@@ -243,12 +238,12 @@ impl<'t, 'a> Pod<'t, 'a> {
             asks_for_linux: false,
         };
         for here in at..tape.entry(at).end {
-            pod.note(here, is_windows_text, is_linux_path);
+            pod.note(here);
         }
         Some(pod)
     }
 
-    fn note(&mut self, at: At, is_windows_text: fn(&str) -> bool, is_linux_path: fn(&str) -> bool) {
+    fn note(&mut self, at: At) {
         let tape = self.tape;
         match tape.role(at) {
             Role::OsName => self.os_name = Some(at),

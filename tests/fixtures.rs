@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use common::{ask_with, create};
+use common::{ask_with, assert_none, create};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use transom::decision::Endpoint;
@@ -86,12 +86,7 @@ fn every_fixture_is_judged_as_it_says() {
             }
         }
     }
-    assert!(
-        failures.is_empty(),
-        "{}\n{}",
-        failures.len(),
-        failures.join("\n")
-    );
+    assert_none(&failures);
 }
 
 #[test]

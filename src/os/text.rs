@@ -37,10 +37,13 @@ pub(crate) fn is_windows_text(text: &str) -> bool {
 
 /// Whether a host path is one that only Linux has: counter-evidence against hints.
 pub(crate) fn is_linux_path(path: &str) -> bool {
-    ["/proc", "/sys"].iter().any(|root| {
-        path.strip_prefix(root)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    })
+    ["/proc", "/sys"].iter().any(|root| is_under(path, root))
+}
+
+/// Whether a path is this directory or lies below it.
+pub(crate) fn is_under(path: &str, root: &str) -> bool {
+    path.strip_prefix(root)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::Context;
 use crate::object::demand::{Anchor, Demand, Role, Shape};
 use crate::object::{At, Tape, Value};
+use crate::os::text::is_under;
 
 /// One field that a rule looks at. The first case whose test holds makes the finding.
 #[derive(Debug)]
@@ -163,12 +164,9 @@ impl Test {
             Self::OneOf(values) => text().is_some_and(|text| values.contains(&text)),
             Self::NoneOf(values) => text().is_some_and(|text| !values.contains(&text)),
             Self::StartsWith(prefix) => text().is_some_and(|text| text.starts_with(prefix)),
-            Self::Under(roots) => text().is_some_and(|text| {
-                roots.iter().any(|root| {
-                    text.strip_prefix(root)
-                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-                })
-            }),
+            Self::Under(roots) => {
+                text().is_some_and(|text| roots.iter().any(|root| is_under(text, root)))
+            }
             Self::NonEmpty => matches!(tape.entry(at).value, Value::List(1..)),
             Self::NotBlank => text().is_some_and(|text| !text.is_empty()),
             Self::Several => matches!(tape.entry(at).value, Value::List(2..)),

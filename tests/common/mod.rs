@@ -357,3 +357,33 @@ pub(crate) fn detected(
     let request = review::decode(body, policy).unwrap();
     admit(Endpoint::Validate, &request, policy, facts).detected()
 }
+
+/// The JSON pointers of everything below a value, lists and maps included.
+pub(crate) fn pointers(value: &Value) -> Vec<String> {
+    fn walk(value: &Value, path: &str, out: &mut Vec<String>) {
+        let mut below = |key: &str, value: &Value| {
+            let key = key.replace('~', "~0").replace('/', "~1");
+            let path = format!("{path}/{key}");
+            out.push(path.clone());
+            walk(value, &path, out);
+        };
+        match value {
+            Value::Object(map) => map.iter().for_each(|(key, value)| below(key, value)),
+            Value::Array(list) => {
+                for (i, value) in list.iter().enumerate() {
+                    below(&i.to_string(), value);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut out = Vec::new();
+    walk(value, "", &mut out);
+    out
+}
+
+/// Tells all failures of a table at once.
+pub(crate) fn assert_none(failures: &[String]) {
+    let (count, all) = (failures.len(), failures.join("\n"));
+    assert!(failures.is_empty(), "{count}\n{all}");
+}

@@ -1,6 +1,6 @@
 //! Arbitrary bytes, arbitrary JSON and odd values in a review: all are survived.
 
-use crate::common::{object_of, review_of};
+use crate::common::{object_of, pointers, review_of};
 use crate::config;
 use crate::objects::any_object;
 use proptest::collection::vec;
@@ -41,7 +41,7 @@ proptest! {
         let mut review = review_of(&object, operation, Some(&object));
         for (at, value) in splices {
             // Below the objects, so that the uid stays what it is.
-            let places = pointers(&review, "")
+            let places = pointers(&review)
                 .into_iter()
                 .filter(|p| p.starts_with("/request/object/") || p.starts_with("/request/oldObject/"))
                 .collect::<Vec<_>>();
@@ -97,25 +97,6 @@ fn json_value() -> impl Strategy<Value = Value> {
                 .prop_map(|members| Value::from(members.into_iter().collect::<Map<_, _>>())),
         ]
     })
-}
-
-fn pointers(value: &Value, path: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    let mut below = |key: &str, value: &Value| {
-        let path = format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
-        out.extend(pointers(value, &path));
-        out.push(path);
-    };
-    match value {
-        Value::Object(map) => map.iter().for_each(|(key, value)| below(key, value)),
-        Value::Array(list) => {
-            for (i, value) in list.iter().enumerate() {
-                below(&i.to_string(), value);
-            }
-        }
-        _ => {}
-    }
-    out
 }
 
 fn answers_or_refuses(body: &[u8]) -> Result<bool, TestCaseError> {
