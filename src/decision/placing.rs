@@ -29,6 +29,16 @@ enum Repairs {
     Refused,
 }
 
+impl Repairs {
+    fn cover(self, action: Action, hit: &Hit) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Harmless => hit.is_repairable() && action == Action::Repair,
+            Self::Refused => hit.is_repairable() && action >= Action::Repair,
+        }
+    }
+}
+
 impl Placing {
     pub(super) fn of(case: &Case<'_, '_, '_>, hits: &[Hit]) -> Self {
         let nothing = Self {
@@ -69,10 +79,8 @@ impl Placing {
         }
 
         let stays_refused = |hit: &Hit| {
-            let repaired = placement.repair
-                && hit.is_repairable()
-                && case.policy.action(hit.rule, hit.tier) == Action::Repair;
-            hit.refused && !repaired
+            let action = case.policy.action(hit.rule, hit.tier);
+            hit.refused && !(placement.repair && Repairs::Harmless.cover(action, hit))
         };
         let add_os = full
             && !case.pod.says_windows()
@@ -94,11 +102,7 @@ impl Placing {
     }
 
     pub(super) fn repairs(&self, action: Action, hit: &Hit) -> bool {
-        match self.repair {
-            Repairs::Nothing => false,
-            Repairs::Harmless => hit.is_repairable() && action == Action::Repair,
-            Repairs::Refused => hit.is_repairable() && action >= Action::Repair,
-        }
+        self.repair.cover(action, hit)
     }
 
     pub(super) fn patch(&self, case: &Case<'_, '_, '_>, repairs: &[Finding]) -> Patch {
