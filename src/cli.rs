@@ -1,12 +1,12 @@
-//! The command line: clap's types and the help that they carry.
+//! The command line: clap's types and the help that they carry, a file for each command.
 //!
-//! Nothing here does anything. `main` takes these apart, exhaustively, and calls the library.
+//! Nothing here does anything: `command` does.
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
+mod serve;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use tracing_subscriber::filter::Targets;
+use clap::{Parser, Subcommand};
+
+pub use serve::{LogFormat, ServeArgs};
 
 /// A Kubernetes admission webhook for clusters that mix Linux and Windows nodes.
 ///
@@ -37,110 +37,6 @@ pub enum Command {
     /// connections are closed. A second signal aborts.
     #[command(verbatim_doc_comment)]
     Serve(ServeArgs),
-}
-
-/// Flags of `transom serve`.
-#[derive(Args, Debug)]
-pub struct ServeArgs {
-    /// Address and port for /mutate and /validate (HTTPS); port 0 takes a free one
-    ///
-    /// For IPv6 write brackets: `[::]:8443`.
-    #[arg(
-        long,
-        env = "TRANSOM_BIND",
-        value_name = "ADDRESS",
-        default_value = "0.0.0.0:8443"
-    )]
-    pub bind: SocketAddr,
-
-    /// Address and port for /livez, /readyz, /metrics and /version (plain HTTP)
-    ///
-    /// Anybody who reaches it can read the metrics: keep it inside the cluster.
-    #[arg(
-        long,
-        env = "TRANSOM_ADMIN_BIND",
-        value_name = "ADDRESS",
-        default_value = "0.0.0.0:8080"
-    )]
-    pub admin_bind: SocketAddr,
-
-    /// Configuration file (YAML, apiVersion transom.dev/v1alpha1, kind Config); without it, the defaults
-    #[arg(long, env = "TRANSOM_CONFIG", value_name = "FILE")]
-    pub config: Option<PathBuf>,
-
-    /// Certificate chain to serve (PEM, leaf first), such as tls.crt of a mounted Secret
-    ///
-    /// Read again when its bytes change; a pair that does not match is refused and the old one is kept.
-    #[arg(
-        long,
-        env = "TRANSOM_TLS_CERT_FILE",
-        value_name = "FILE",
-        requires = "tls_private_key_file"
-    )]
-    pub tls_cert_file: Option<PathBuf>,
-
-    /// Private key of that certificate (PEM: PKCS#8, SEC1 or PKCS#1), such as tls.key
-    #[arg(
-        long,
-        env = "TRANSOM_TLS_PRIVATE_KEY_FILE",
-        value_name = "FILE",
-        requires = "tls_cert_file"
-    )]
-    pub tls_private_key_file: Option<PathBuf>,
-
-    /// How log lines look; they go to stderr
-    #[arg(
-        long,
-        env = "TRANSOM_LOG_FORMAT",
-        value_name = "FORMAT",
-        value_enum,
-        default_value_t
-    )]
-    pub log_format: LogFormat,
-
-    /// What is logged: a level, or levels by module, such as info,transom=debug
-    ///
-    /// Levels: error, warn, info, debug, trace, off.
-    #[arg(
-        long,
-        env = "TRANSOM_LOG_LEVEL",
-        value_name = "LEVEL",
-        default_value = "info"
-    )]
-    pub log_level: Targets,
-
-    /// Seconds to go on answering after SIGTERM, while /readyz already fails
-    ///
-    /// Longer than it takes until no API server sends anything here any more; together with 10 s for the
-    /// requests in flight it must stay below the pod's terminationGracePeriodSeconds (30 by default).
-    #[arg(
-        long,
-        env = "TRANSOM_DRAIN_SECONDS",
-        value_name = "SECONDS",
-        default_value_t = 15
-    )]
-    pub drain_seconds: u64,
-
-    /// Largest review that is read, in bytes; a larger one is answered 413
-    ///
-    /// The default is 7 MiB: an object has at most 3 MiB and an UPDATE carries two of them.
-    #[arg(
-        long,
-        env = "TRANSOM_MAX_BODY_BYTES",
-        value_name = "BYTES",
-        default_value_t = 7_340_032
-    )]
-    pub max_body_bytes: usize,
-}
-
-/// How log lines look.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
-    /// One readable line an event
-    #[default]
-    Plain,
-    /// One JSON object a line
-    Json,
 }
 
 #[cfg(test)]

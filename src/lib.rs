@@ -25,10 +25,11 @@
 //! Where does a line go? It speaks of a pod's field: `rules`. How to reach a field: `object` or
 //! `workload`. Which operating system: `os`. What to do about findings: `decision`. Words:
 //! `message`. Bytes on the wire: `review`. Settings as they are written: `config`; in force:
-//! `policy`. Sockets: `server`.
+//! `policy`. Sockets: `server`. Flags: `cli`; what a command does: `command`.
 
 pub mod admit;
 pub mod cli;
+pub mod command;
 pub mod config;
 pub mod decision;
 pub mod facts;

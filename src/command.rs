@@ -1,0 +1,21 @@
+//! What each command does, a file for each: flags in, library calls, exit code out.
+//!
+//! Not here: the flags themselves (`cli`), and anything that two commands share.
+
+mod serve;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::cli::{Cli, Command};
+
+/// Does what the command line asks for.
+///
+/// # Errors
+/// The job could not be done; the error says why and what would help.
+pub fn run(cli: Cli) -> Result<ExitCode> {
+    match cli.command {
+        Command::Serve(args) => serve::run(args).map(|()| ExitCode::SUCCESS),
+    }
+}
