@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 
 /// The rooms that may touch the world; everything else is the core.
-const SHELL: [&str; 6] = ["cli", "logging", "main", "metrics", "server", "webhook"];
+const SHELL: [&str; 7] = [
+    "cli", "command", "logging", "main", "metrics", "server", "webhook",
+];
 
 /// What a pure function has no use for.
 const IMPURE: [&str; 19] = [
