@@ -62,34 +62,31 @@ fn judge<'r, 'a>(
     }
 
     let detection = os::detect(&pod, namespace, &policy.evidence, facts);
-    if !detection.concerns_us() {
-        return Outcome::Judged(Judgement {
-            detection,
-            ..Judgement::default()
-        });
-    }
-
-    let hits = evaluate(&pod, &detection, request, policy);
-    let old = old_pod(request, kind);
-    let known = old.as_ref().map_or_else(Vec::new, |old| {
-        let detection = os::detect(old, namespace, &policy.evidence, facts);
-        let mut known = evaluate(old, &detection, request, policy);
-        known.extend(detection.conflict.map(decision::conflict_hit));
-        known
-    });
-
-    let case = Case {
+    let mut case = Case {
         endpoint,
         request,
         kind,
         pod: &pod,
-        old: old.as_ref(),
+        old: None,
         detection: &detection,
         mode,
         namespace,
         policy,
     };
-    let decision = decision::decide(&case, hits, &known);
+    let decision = if detection.concerns_us() {
+        let hits = evaluate(&pod, &detection, request, policy);
+        let old = old_pod(request, kind);
+        let known = old.as_ref().map_or_else(Vec::new, |old| {
+            let detection = os::detect(old, namespace, &policy.evidence, facts);
+            let mut known = evaluate(old, &detection, request, policy);
+            known.extend(detection.conflict.map(decision::conflict_hit));
+            known
+        });
+        case.old = old.as_ref();
+        decision::decide(&case, hits, &known)
+    } else {
+        decision::decide_linux(&case)
+    };
     Outcome::Judged(Judgement {
         detection,
         decision,

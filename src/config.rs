@@ -48,6 +48,10 @@ pub struct Config {
     /// What Windows pods are given.
     #[serde(default)]
     pub placement: PlacementConfig,
+    /// Whether pods without any evidence of Windows are kept on Linux nodes; a namespace's label
+    /// `transom.dev/linux-guard` wins.
+    #[serde(default)]
+    pub linux_guard: bool,
     /// Where HostProcess containers may run, as far as rule WIN117 is on.
     #[serde(default)]
     pub host_process: HostProcessConfig,
@@ -66,6 +70,7 @@ impl Default for Config {
             owned_objects: OwnedObjects::default(),
             evidence: EvidenceConfig::default(),
             placement: PlacementConfig::default(),
+            linux_guard: false,
             host_process: HostProcessConfig::default(),
         }
     }

@@ -146,6 +146,14 @@ pub(crate) struct Decision {
     pub(crate) patch: Patch,
 }
 
+/// What is done about a pod that is not for Windows.
+pub(crate) fn decide_linux(case: &Case<'_, '_, '_>) -> Decision {
+    Decision {
+        patch: placing::guard(case),
+        ..Decision::default()
+    }
+}
+
 /// Decides. `hits` are all that the table found in the pod, `known` those of the old object.
 pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit]) -> Decision {
     if case.request.is_ephemeral() {

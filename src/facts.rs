@@ -29,6 +29,8 @@ pub struct NamespaceFacts {
     pub os: Option<Os>,
     /// `transom.dev/set-pod-os`: `always` or `never`.
     pub set_pod_os: Option<bool>,
+    /// `transom.dev/linux-guard`: `true` or `false`.
+    pub linux_guard: Option<bool>,
     /// Pod Security is enforced here at a version before v1.25, which does not know `spec.os`.
     pub old_pod_security: bool,
 }
@@ -48,6 +50,7 @@ impl NamespaceFacts {
                         _ => None,
                     };
                 }
+                "transom.dev/linux-guard" => facts.linux_guard = value.parse().ok(),
                 "pod-security.kubernetes.io/enforce-version" => {
                     facts.old_pod_security = minor_version(value).is_some_and(|minor| minor < 25);
                 }
@@ -101,6 +104,7 @@ mod tests {
             ("transom.dev/mode", "audit"),
             ("transom.dev/os", "windows"),
             ("transom.dev/set-pod-os", "never"),
+            ("transom.dev/linux-guard", "true"),
             ("pod-security.kubernetes.io/enforce-version", "v1.24"),
             ("team", "shop"),
         ]);
@@ -110,6 +114,7 @@ mod tests {
                 mode: Some(Mode::Audit),
                 os: Some(Os::Windows),
                 set_pod_os: Some(false),
+                linux_guard: Some(true),
                 old_pod_security: true,
             }
         );

@@ -12,7 +12,8 @@ use crate::decision::{Effect, Endpoint, Finding};
 use crate::mode::Mode;
 use crate::object::demand::Role;
 use crate::object::{At, Tape};
-use crate::os::{Detection, Evidence, Source};
+use crate::os::{Detection, Evidence, OS_LABEL, Os, Source};
+use crate::patch::Change;
 use crate::rules;
 
 /// As many findings are told in full; the rest is counted.
@@ -275,10 +276,19 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
             Outcome::Judged(judgement) => judgement,
         };
         let detection = &judgement.detection;
+        if self
+            .verdict
+            .changes()
+            .any(|change| change == Change::LinuxGuard)
+        {
+            annotation("linux-guard", &|out| {
+                write!(out, "{OS_LABEL}: {}", Os::Linux.name())
+            });
+        }
         if !detection.concerns_us() {
             return;
         }
-        let os = detection.os.map_or("unknown", crate::os::Os::name);
+        let os = detection.os.map_or("unknown", Os::name);
         annotation("os", &|out| out.write_str(os));
         if let Some(evidence) = &detection.evidence.or(detection.hint) {
             annotation("evidence", &|out| {

@@ -73,6 +73,12 @@ pub(crate) struct EvidencePolicy {
     pub(crate) windows_taints: Vec<(String, String)>,
 }
 
+impl EvidencePolicy {
+    fn is_os_label(&self, key: &str) -> bool {
+        key == OS_LABEL || key == BETA_OS_LABEL || key == self.os_label_key
+    }
+}
+
 /// The fields that evidence is found in, beyond those of the survey.
 pub(crate) const FIELDS: &[Demand] = &[
     Demand::text(Spec, "nodeName", Role::NodeName),
@@ -347,11 +353,25 @@ fn declared(pod: &Pod<'_, '_>, namespace: Option<&NamespaceFacts>) -> Option<Evi
     })
 }
 
+/// Whether a pod that is not known to be for Windows may end up on any node: nothing in it says
+/// where to run it, and nothing hints at Windows.
+pub(crate) fn is_adrift(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> bool {
+    let keys = [OS_LABEL, BETA_OS_LABEL, policy.os_label_key.as_str()];
+    pod.node_name.is_none()
+        && keys.into_iter().all(|key| pod.selector(key).is_none())
+        && !affinity::decides(pod, policy)
+        && any_hint(pod, policy).is_none()
+}
+
 /// The strongest hint at Windows, unless the pod asks for what only Linux has.
 fn hint(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> Option<Evidence> {
-    if pod.asks_for_linux {
-        return None;
+    match pod.asks_for_linux {
+        true => None,
+        false => any_hint(pod, policy),
     }
+}
+
+fn any_hint(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> Option<Evidence> {
     let windows = Some(Os::Windows);
     windows_options(pod, |_| true)
         .and_then(|at| evidence(windows, Source::WindowsOptions, at))

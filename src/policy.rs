@@ -5,18 +5,15 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use serde_json::json;
-
 use crate::config::{
     API_VERSION, ActionName, Config, ConfigError, Hint, ImageConfig, KIND, ModeName, OperatorName,
     OwnedObjects, PlacementConfig, ProfileName, SetPodOs, TolerationConfig,
 };
-use crate::field::write_token;
 use crate::mode::Mode;
 use crate::object::trie::Trie;
 use crate::os::image::ImagePatterns;
-use crate::os::{BUILD_LABEL, EvidencePolicy, OS_LABEL, WINDOWS_TAINTS};
-use crate::placement::{Operator, PlacementPolicy, Toleration};
+use crate::os::{BUILD_LABEL, EvidencePolicy, OS_LABEL, Os, WINDOWS_TAINTS};
+use crate::placement::{Operator, PlacementPolicy, Selector, Toleration};
 use crate::review::fields;
 use crate::rules::{self, Action, Profile, Rule, RuleId};
 
@@ -36,6 +33,7 @@ pub struct Policy {
     pub(crate) enforce_owned: bool,
     pub(crate) evidence: EvidencePolicy,
     pub(crate) placement: PlacementPolicy,
+    pub(crate) linux_guard: bool,
     pub(crate) host_process_namespaces: HashSet<String>,
 }
 
@@ -166,10 +164,11 @@ impl TryFrom<Config> for Policy {
                     .into_iter()
                     .map(Hint::source)
                     .collect(),
-                os_label_key: placement.os_label_key.clone(),
+                os_label_key: placement.windows.key.clone(),
                 windows_taints,
             },
             placement,
+            linux_guard: config.linux_guard,
             host_process_namespaces: config.host_process.namespaces.into_iter().collect(),
         })
     }
@@ -335,13 +334,9 @@ fn placement(config: PlacementConfig) -> Result<PlacementPolicy, ConfigError> {
     }
     let tolerations = config.tolerations.into_iter().enumerate();
     let tolerations: Result<Vec<_>, _> = tolerations.map(|(i, t)| toleration(i, t)).collect();
-    let mut selector_pointer = "/nodeSelector/".to_owned();
-    // Writing to memory does not fail.
-    let _ = write_token(&config.os_label_key, &mut selector_pointer);
     Ok(PlacementPolicy {
-        selector: json!({ config.os_label_key.as_str(): "windows" }).to_string(),
-        selector_pointer,
-        os_label_key: config.os_label_key,
+        windows: Selector::new(&config.os_label_key, Os::Windows),
+        linux: Selector::new(OS_LABEL, Os::Linux),
         tolerations: tolerations?,
         set_pod_os: config.set_pod_os == SetPodOs::Always,
         repair: config.repair,

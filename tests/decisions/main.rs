@@ -8,6 +8,7 @@ mod common;
 mod daemonsets;
 mod ephemeral;
 mod exemptions;
+mod guard;
 mod messages;
 mod modes;
 mod owned;
