@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use crate::decision::{self, Case, Decision, Endpoint, Exemption, Finding};
+use crate::decision::{self, Case, Decision, Effect, Endpoint, Exemption, Finding};
 use crate::facts::{Facts, NamespaceFacts};
 use crate::mode::Mode;
 use crate::object::demand::Role;
@@ -305,7 +305,8 @@ impl<'r, 'a> Verdict<'r, 'a> {
 
     /// Whether the answer warns of anything.
     pub fn warns(&self) -> bool {
-        self.mode >= Mode::Warn && !self.findings().is_empty()
+        let is_told = |finding: &Finding| finding.effect != Effect::Ignore;
+        self.mode >= Mode::Warn && self.findings().iter().any(is_told)
     }
 
     /// The patch as JSON; `None` where nothing changes.

@@ -36,6 +36,10 @@ pub struct Config {
     #[serde(default)]
     #[serde(deserialize_with = "given")]
     pub rules: BTreeMap<String, ActionName>,
+    /// Rules, by code or name, that an annotation `transom.dev/ignore.CODE` may silence.
+    #[serde(default)]
+    #[serde(deserialize_with = "given")]
+    pub ignorable: Vec<String>,
     /// Who is never judged.
     #[serde(default)]
     pub exemptions: ExemptionConfig,
@@ -66,6 +70,7 @@ impl Default for Config {
             mode: ModeName::default(),
             namespaces: BTreeMap::new(),
             rules: BTreeMap::new(),
+            ignorable: Vec::new(),
             exemptions: ExemptionConfig::default(),
             owned_objects: OwnedObjects::default(),
             evidence: EvidenceConfig::default(),

@@ -8,7 +8,7 @@ use std::fmt::{Result, Write};
 use std::ops::Range;
 
 use crate::admit::{Judgement, Outcome, Verdict};
-use crate::decision::{Effect, Endpoint, Finding};
+use crate::decision::{Effect, Endpoint, Finding, Flaw, Ignore};
 use crate::mode::Mode;
 use crate::object::demand::Role;
 use crate::object::{At, Tape};
@@ -215,7 +215,11 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
         let told = || {
             let allowed = verdict.allowed();
             self.findings()
-                .filter(move |(finding, _)| allowed || finding.effect != Effect::Deny)
+                .filter(move |(finding, _)| match finding.effect {
+                    Effect::Deny => allowed,
+                    Effect::Ignore => false,
+                    Effect::Warn | Effect::Repair => true,
+                })
         };
         for (finding, path) in told().take(FULL) {
             warning(&|out| {
@@ -237,8 +241,27 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
         if count > FULL {
             warning(&|out| write!(out, "transom: and {} more findings", count - FULL));
         }
+        for ignore in judgement.decision.ignores.iter().take(FULL) {
+            if let Some(flaw) = ignore.flaw {
+                warning(&|out| self.without_effect(ignore, flaw, out));
+            }
+        }
         if count > 0 && verdict.allowed() {
             self.reasons(&judgement.detection, warning);
+        }
+    }
+
+    /// Why an annotation silences nothing.
+    fn without_effect(&self, ignore: &Ignore, flaw: Flaw, out: &mut dyn Write) -> Result {
+        let key = self.tape.key_of(ignore.at).unwrap_or_default();
+        write!(out, "transom: {key} has no effect: ")?;
+        match flaw {
+            Flaw::UnknownRule => out.write_str("there is no such rule"),
+            Flaw::NoReason => out.write_str("write the reason as its value"),
+            Flaw::NotAllowed => {
+                let code = ignore.rule.map_or("", |rule| rules::by_id(rule).code);
+                write!(out, "the configuration does not let {code} be ignored")
+            }
         }
     }
 
@@ -298,6 +321,19 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
             });
         }
         let count = self.verdict.findings().len();
+        let ignored = judgement.decision.ignores.iter();
+        let ignored: Vec<_> = ignored.filter(|i| i.flaw.is_none()).take(FULL).collect();
+        if !ignored.is_empty() {
+            annotation("ignored", &|out| {
+                for (i, ignore) in ignored.iter().enumerate() {
+                    let separator = if i == 0 { "" } else { "; " };
+                    let code = ignore.rule.map_or("", |rule| rules::by_id(rule).code);
+                    write!(out, "{separator}{code}: ")?;
+                    self.tape.write_value(ignore.at, out)?;
+                }
+                Ok(())
+            });
+        }
         if count > 0 {
             annotation("mode", &|out| out.write_str(self.verdict.mode().name()));
             annotation("findings", &|out| {

@@ -242,7 +242,7 @@ impl Stage {
 /// The values of labels, each at the place of its variant.
 const ENDPOINTS: [Endpoint; 2] = [Endpoint::Mutate, Endpoint::Validate];
 const OPERATIONS: [Operation; 3] = [Operation::Create, Operation::Update, Operation::Other];
-const EFFECTS: [Effect; 3] = [Effect::Deny, Effect::Warn, Effect::Repair];
+const EFFECTS: [Effect; 4] = [Effect::Deny, Effect::Warn, Effect::Repair, Effect::Ignore];
 const OSES: [&str; 3] = ["linux", "windows", "unknown"];
 const DECISIONS: [&str; 4] = ["allow", "warn", "patch", "deny"];
 

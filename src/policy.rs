@@ -26,6 +26,8 @@ pub struct Policy {
     pub(crate) namespaces: HashMap<String, Mode>,
     /// For each rule, the action of each tier.
     actions: Vec<Vec<Action>>,
+    /// Rules that an object may silence.
+    ignorable: HashSet<RuleId>,
     pub(crate) exempt_namespaces: HashSet<String>,
     pub(crate) exempt_users: HashSet<String>,
     pub(crate) exempt_groups: HashSet<String>,
@@ -61,6 +63,11 @@ impl Policy {
     /// What is done about this tier of a rule.
     pub(crate) fn action(&self, rule: RuleId, tier: u8) -> Action {
         self.actions[usize::from(rule)][usize::from(tier)]
+    }
+
+    /// Whether an object may silence this rule.
+    pub(crate) fn is_ignorable(&self, rule: RuleId) -> bool {
+        self.ignorable.contains(&rule)
     }
 
     /// What is done about each tier of a rule.
@@ -146,6 +153,7 @@ impl TryFrom<Config> for Policy {
                 .map(|(name, namespace)| (name, namespace.mode.into()))
                 .collect(),
             actions,
+            ignorable: ignorable(&config.ignorable)?,
             exempt_namespaces: config.exemptions.namespaces.into_iter().collect(),
             exempt_users: config.exemptions.users.into_iter().collect(),
             exempt_groups: config.exemptions.groups.into_iter().collect(),
@@ -270,6 +278,29 @@ fn is_silent(actions: &[Vec<Action>], rule: RuleId) -> bool {
         .all(|action| *action == Action::Off)
 }
 
+/// The rule of this code or name.
+fn find(path: &str, name: &str) -> Result<(&'static Rule, RuleId), ConfigError> {
+    match Rule::find(name).and_then(|rule| Some((rule, rules::id(rule.code)?))) {
+        Some(found) => Ok(found),
+        None => wrong(
+            path,
+            "there is no such rule; use a code such as WIN301 or a name such as sub-path",
+        ),
+    }
+}
+
+fn ignorable(names: &[String]) -> Result<HashSet<RuleId>, ConfigError> {
+    let mut ids = HashSet::new();
+    for (i, name) in names.iter().enumerate() {
+        let path = format!("ignorable[{i}]");
+        let (rule, id) = find(&path, name)?;
+        if !ids.insert(id) {
+            return wrong(path, format!("{} stands there twice", rule.code));
+        }
+    }
+    Ok(ids)
+}
+
 /// The actions of all tiers. An action that the configuration sets becomes that of the first
 /// tier, and no other tier exceeds it.
 fn actions(
@@ -283,12 +314,7 @@ fn actions(
     for (name, action) in set {
         let action = Action::from(*action);
         let path = format!("rules.{name}");
-        let Some((rule, id)) = Rule::find(name).and_then(|r| Some((r, rules::id(r.code)?))) else {
-            return wrong(
-                path,
-                "there is no such rule; use a code such as WIN301 or a name such as sub-path",
-            );
-        };
+        let (rule, id) = find(&path, name)?;
         if let Some(other) = named.insert(rule.code, name) {
             return wrong(path, format!("the same rule as {other}; keep one of them"));
         }

@@ -192,7 +192,7 @@ impl Hit {
     }
 
     pub(crate) fn rule(&self) -> &'static Rule {
-        TABLE.rules[usize::from(self.rule)]
+        by_id(self.rule)
     }
 
     pub(crate) fn told(&self) -> &'static Told {
@@ -288,6 +288,11 @@ pub fn all() -> impl Iterator<Item = &'static Rule> {
 pub(crate) fn id(code: &str) -> Option<RuleId> {
     let at = TABLE.rules.iter().position(|rule| rule.code == code)?;
     RuleId::try_from(at).ok()
+}
+
+/// The rule at a place of the table.
+pub(crate) fn by_id(id: RuleId) -> &'static Rule {
+    TABLE.rules[usize::from(id)]
 }
 
 /// The places of the rules that the evidence itself makes findings of.

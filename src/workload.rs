@@ -120,6 +120,7 @@ pub(crate) const FIELDS: &[Demand] = &[
         "annotations{kubernetes.io/config.mirror}",
         Role::Mirror,
     ),
+    Demand::text(Metadata, "annotations{transom.dev/ignore.*}", Role::Ignore),
     Demand::text(Anchor::Container, "name", Role::Name),
     Demand::text(Anchor::Container, "image", Role::Image),
     Demand::map(
@@ -204,6 +205,8 @@ pub(crate) struct Pod<'t, 'a> {
     /// The pod's own or its template's labels and annotations that speak of the OS.
     pub(crate) os_label: Option<At>,
     pub(crate) transom_os: Option<At>,
+    /// Its annotations that silence rules.
+    pub(crate) ignores: Vec<At>,
     /// The first string that only Windows would understand.
     pub(crate) windows_text: Option<At>,
     /// Something that only Linux would understand.
@@ -234,6 +237,7 @@ impl<'t, 'a> Pod<'t, 'a> {
             host_network: None,
             os_label: None,
             transom_os: None,
+            ignores: Vec::new(),
             windows_text: None,
             asks_for_linux: false,
         };
@@ -256,6 +260,7 @@ impl<'t, 'a> Pod<'t, 'a> {
             Role::HostNetwork => self.host_network = Some(at),
             Role::OsLabel => self.os_label = Some(at),
             Role::TransomOs => self.transom_os = Some(at),
+            Role::Ignore => self.ignores.push(at),
             Role::Container => self.containers.push(Container {
                 at,
                 ephemeral: tape.up(at).and_then(|list| tape.name(list))

@@ -3,6 +3,7 @@
 //!
 //! Not here: what the pod lacks (`placement`), and how a patch is written (`patch`).
 
+use super::ignores::Ignores;
 use super::{Case, Endpoint, Finding};
 use crate::mode::Mode;
 use crate::os;
@@ -41,7 +42,7 @@ impl Repairs {
 }
 
 impl Placing {
-    pub(super) fn of(case: &Case<'_, '_, '_>, hits: &[Hit]) -> Self {
+    pub(super) fn of(case: &Case<'_, '_, '_>, hits: &[Hit], ignores: &Ignores) -> Self {
         let nothing = Self {
             place: false,
             selector: false,
@@ -75,7 +76,8 @@ impl Placing {
 
         let stays_refused = |hit: &Hit| {
             let action = case.policy.action(hit.rule, hit.tier);
-            hit.refused && !(placement.repair && Repairs::Harmless.cover(action, hit))
+            let is_repaired = placement.repair && Repairs::Harmless.cover(action, hit);
+            hit.refused && (!is_repaired || ignores.cover(hit.rule))
         };
         let add_os = full
             && !case.pod.says_windows()

@@ -33,6 +33,7 @@ pub(crate) enum Role {
     Controller,
     Mirror,
     TransomOs,
+    Ignore,
     OsLabel,
     // where pod templates are
     Spec,

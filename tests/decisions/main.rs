@@ -9,6 +9,7 @@ mod daemonsets;
 mod ephemeral;
 mod exemptions;
 mod guard;
+mod ignores;
 mod messages;
 mod modes;
 mod owned;
