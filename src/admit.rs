@@ -44,7 +44,7 @@ fn judge<'r, 'a>(
     namespace: Option<&'r NamespaceFacts>,
     mode: Mode,
 ) -> Outcome<'r, 'a> {
-    let Some(kind) = judged_kind(request) else {
+    let Some(kind) = judged_kind(request, policy) else {
         return Outcome::Exempt(Exemption::Unknown);
     };
     if let Some(exemption) = exemption(kind, request, policy, mode) {
@@ -61,7 +61,14 @@ fn judge<'r, 'a>(
         return Outcome::Exempt(Exemption::RuntimeClass);
     }
 
-    let detection = os::detect(&pod, namespace, &policy.evidence, facts);
+    let detect = |pod: &Pod<'_, '_>| match kind {
+        Kind::Service => {
+            let name = request.namespace().unwrap_or_default();
+            os::detect_service(pod, name, namespace, facts)
+        }
+        _ => os::detect(pod, namespace, &policy.evidence, facts),
+    };
+    let detection = detect(&pod);
     let mut case = Case {
         endpoint,
         request,
@@ -74,11 +81,13 @@ fn judge<'r, 'a>(
         policy,
     };
     let decision = if detection.concerns_us() {
-        let hits = evaluate(&pod, &detection, request, policy);
+        let evaluate =
+            |pod, detection: &Detection| evaluate(pod, detection, request, policy, facts);
+        let hits = evaluate(&pod, &detection);
         let old = old_pod(request, kind);
         let known = old.as_ref().map_or_else(Vec::new, |old| {
-            let detection = os::detect(old, namespace, &policy.evidence, facts);
-            let mut known = evaluate(old, &detection, request, policy);
+            let detection = detect(old);
+            let mut known = evaluate(old, &detection);
             known.extend(detection.conflict.map(decision::conflict_hit));
             known
         });
@@ -95,8 +104,11 @@ fn judge<'r, 'a>(
 }
 
 /// The kinds, operations and subresources that the webhooks are for.
-fn judged_kind(request: &Request<'_>) -> Option<Kind> {
+fn judged_kind(request: &Request<'_>, policy: &Policy) -> Option<Kind> {
     let kind = request.kind()?;
+    if kind == Kind::Service && !policy.services {
+        return None;
+    }
     let judged = match (request.operation(), request.sub_resource()) {
         (Operation::Create | Operation::Update, None) => true,
         (Operation::Update, Some("ephemeralcontainers")) => kind == Kind::Pod,
@@ -168,12 +180,14 @@ fn evaluate(
     detection: &Detection,
     request: &Request<'_>,
     policy: &Policy,
+    facts: &Facts,
 ) -> Vec<Hit> {
     let mut hits = Vec::new();
     if detection.is_windows() {
         let namespace = request.namespace().unwrap_or_default();
         let context = Context {
             pod,
+            facts,
             host_process_allowed: policy.host_process_namespaces.contains(namespace),
         };
         let is_off = |rule, tier| policy.action(rule, tier) == Action::Off;

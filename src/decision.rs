@@ -12,7 +12,7 @@ pub(crate) use ignores::{Flaw, Ignore};
 
 use crate::facts::NamespaceFacts;
 use crate::mode::Mode;
-use crate::os::{Conflict, Detection};
+use crate::os::{Between, Conflict, Detection};
 use crate::patch::Patch;
 use crate::policy::Policy;
 use crate::review::Request;
@@ -242,16 +242,21 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
 pub(crate) fn conflict_hit(conflict: Conflict) -> Hit {
     let Conflict {
         at,
-        decisive,
+        between,
         against,
     } = conflict;
+    let (rule, tier) = match between {
+        Between::Decisive => (*rules::OS_CONFLICT, 0),
+        Between::Acting => (*rules::OS_CONFLICT, 1),
+        Between::Images => (*rules::MIXED_OS, 0),
+    };
     Hit {
         against,
-        ..Hit::new(*rules::OS_CONFLICT, u8::from(!decisive), at)
+        ..Hit::new(rule, tier, at)
     }
 }
 
-/// WIN601: the evidence contradicts itself.
+/// WIN601, WIN602: the evidence contradicts itself.
 fn conflict(case: &Case<'_, '_, '_>, known: &KnownHits, ignores: &Ignores) -> Option<Finding> {
     let hit = case.detection.conflict.map(conflict_hit)?;
     let mut effect = effect_of(case, &hit, ignores)?;

@@ -18,6 +18,8 @@ pub struct Facts {
     pub nodes: HashMap<String, NodeFacts>,
     /// By the image's name as pods write it.
     pub images: HashMap<String, ImageFacts>,
+    /// The labels of pods that are known to be for Windows, by namespace.
+    pub windows_pods: HashMap<String, Vec<HashMap<String, String>>>,
 }
 
 /// What the labels of a namespace say.
@@ -78,6 +80,8 @@ pub struct RuntimeClassFacts {
 pub struct NodeFacts {
     /// From the label `kubernetes.io/os`.
     pub os: Option<Os>,
+    /// From the label `node.kubernetes.io/windows-build`, such as `10.0.17763`.
+    pub build: Option<String>,
 }
 
 /// What a registry says of an image.
@@ -92,6 +96,8 @@ pub struct ImageFacts {
 pub struct Platform {
     /// `None`: neither Linux nor Windows.
     pub os: Option<Os>,
+    /// The Windows build without its revision, such as `10.0.17763`.
+    pub build: Option<String>,
 }
 
 #[cfg(test)]

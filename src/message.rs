@@ -12,7 +12,7 @@ use crate::decision::{Effect, Endpoint, Finding, Flaw, Ignore};
 use crate::mode::Mode;
 use crate::object::demand::Role;
 use crate::object::{At, Tape};
-use crate::os::{Detection, Evidence, OS_LABEL, Os, Source};
+use crate::os::{Conflict, Detection, Evidence, OS_LABEL, Os, Source};
 use crate::patch::Change;
 use crate::rules;
 
@@ -107,7 +107,8 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
     fn subject(&self, judgement: &Judgement<'_, '_>, out: &mut dyn Write) -> Result {
         let kind = self.verdict.kind_name();
         let detection = &judgement.detection;
-        if detection.conflict.is_some_and(|conflict| conflict.decisive) {
+        let is_certain = |conflict: Conflict| conflict.between.is_certain();
+        if detection.conflict.is_some_and(is_certain) {
             return write!(out, "no node can run this {kind} as it is written:");
         }
         write!(out, "this {kind} is for Windows")?;
@@ -134,6 +135,7 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
             Source::NodeName => write!(out, ", a {os} node"),
             Source::RuntimeClass => write!(out, ", which selects {os} nodes"),
             Source::Registry => write!(out, ", an image for {os} only"),
+            Source::SelectedPods => write!(out, ", which selects {os} pods"),
             _ => Ok(()),
         }
     }

@@ -22,6 +22,8 @@ use crate::rules::{self, Action, Profile, Rule, RuleId};
 pub struct Policy {
     /// What is read of a review.
     pub(crate) fields: Trie,
+    /// Some rule for Services is on.
+    pub(crate) services: bool,
     pub(crate) mode: Mode,
     pub(crate) namespaces: HashMap<String, Mode>,
     /// For each rule, the action of each tier.
@@ -141,11 +143,14 @@ impl TryFrom<Config> for Policy {
         }
         image_names(&images)?;
         let actions = actions(profile, &config.rules)?;
+        let services = rules::of_services().any(|rule| !is_silent(&actions, rule));
         Ok(Self {
             fields: fields::trie(
                 |rule| is_silent(&actions, rule),
                 !config.exemptions.groups.is_empty(),
+                services,
             ),
+            services,
             mode: config.mode.into(),
             namespaces: config
                 .namespaces

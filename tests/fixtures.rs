@@ -3,14 +3,15 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use common::{ask_with, assert_none, create};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use transom::decision::Endpoint;
-use transom::facts::Facts;
+use transom::facts::{Facts, ImageFacts, NamespaceFacts, NodeFacts, Platform};
+use transom::os::Os;
 use transom::policy::Policy;
 use transom::rules;
 
@@ -19,8 +20,68 @@ use transom::rules;
 struct Fixture {
     profile: Option<String>,
     config: Option<Value>,
+    #[serde(default)]
+    facts: Known,
     expect: Vec<String>,
     object: Value,
+}
+
+/// What the cluster and a registry know.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "camelCase")]
+struct Known {
+    /// The labels of each.
+    namespaces: HashMap<String, HashMap<String, String>>,
+    nodes: HashMap<String, Host>,
+    images: HashMap<String, Vec<Host>>,
+    /// Their labels, by namespace.
+    windows_pods: HashMap<String, Vec<HashMap<String, String>>>,
+}
+
+/// A node, or a platform of an image.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Host {
+    os: Option<String>,
+    build: Option<String>,
+}
+
+impl Host {
+    fn os(&self) -> Option<Os> {
+        self.os.as_deref().and_then(Os::parse)
+    }
+}
+
+impl Known {
+    fn facts(&self) -> Facts {
+        let labels = |map: &HashMap<String, String>| {
+            let labels = map.iter().map(|(k, v)| (k.as_str(), v.as_str()));
+            NamespaceFacts::from_labels(labels)
+        };
+        let node = |host: &Host| NodeFacts {
+            os: host.os(),
+            build: host.build.clone(),
+        };
+        let platform = |host: &Host| Platform {
+            os: host.os(),
+            build: host.build.clone(),
+        };
+        let image = |hosts: &Vec<Host>| ImageFacts {
+            platforms: hosts.iter().map(platform).collect(),
+        };
+        Facts {
+            namespaces: map(&self.namespaces, labels),
+            nodes: map(&self.nodes, node),
+            images: map(&self.images, image),
+            windows_pods: self.windows_pods.clone(),
+            ..Facts::default()
+        }
+    }
+}
+
+fn map<T, U>(from: &HashMap<String, T>, with: impl Fn(&T) -> U) -> HashMap<String, U> {
+    let entries = from.iter().map(|(name, value)| (name.clone(), with(value)));
+    entries.collect()
 }
 
 impl Fixture {
@@ -74,7 +135,7 @@ fn every_fixture_is_judged_as_it_says() {
                 Endpoint::Validate,
                 &create(&fixture.object),
                 &fixture.policy(),
-                &Facts::default(),
+                &fixture.facts.facts(),
             );
             let denied = fixture.expect.iter().any(|line| line.starts_with("deny "));
             let found = sorted(answer.findings());

@@ -67,6 +67,8 @@ pub(crate) enum Role {
     Text,
     CapabilitiesAdd,
     HugePages,
+    // the Service
+    ServiceSelector,
 }
 
 /// Whether a field of the object at this place can be skipped.
@@ -111,6 +113,8 @@ pub(crate) enum Anchor {
     Spec,
     /// An element of containers, initContainers or ephemeralContainers.
     Container,
+    /// `spec` of a Service.
+    Service,
 }
 
 /// One field that somebody asks for.

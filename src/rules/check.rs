@@ -4,6 +4,7 @@ use super::Context;
 use crate::object::demand::{Anchor, Demand, Role, Shape};
 use crate::object::{At, Tape, Value};
 use crate::os::text::is_under;
+use crate::workload::Kind;
 
 /// One field that a rule looks at. The first case whose test holds makes the finding.
 #[derive(Debug)]
@@ -27,6 +28,11 @@ impl Check {
     pub(super) const fn validate_only(mut self) -> Self {
         self.validate_only = true;
         self
+    }
+
+    /// Whether it is about objects of this kind.
+    pub(super) fn is_for(&self, kind: Kind) -> bool {
+        (self.anchor == Anchor::Service) == (kind == Kind::Service)
     }
 
     pub(super) const fn skip(mut self, skip: Skip) -> Self {
@@ -68,6 +74,11 @@ pub(super) const fn pod(field: &'static str, cases: &'static [Case]) -> Check {
 /// A field of containers, initContainers and ephemeralContainers.
 pub(super) const fn container(field: &'static str, cases: &'static [Case]) -> Check {
     check(Anchor::Container, field, cases)
+}
+
+/// A field of the spec of a Service.
+pub(super) const fn service(field: &'static str, cases: &'static [Case]) -> Check {
+    check(Anchor::Service, field, cases)
 }
 
 /// A field of the pod's or the template's metadata.

@@ -16,6 +16,7 @@ mod owned;
 mod placement;
 mod ratchet;
 mod repairs;
+mod services;
 mod webhooks;
 
 use common::{Answer, OS, ask, bytes, create, merge, namespace, object_of, review_of, update};
