@@ -7,6 +7,8 @@
 
 mod check;
 mod lifecycle;
+#[cfg(feature = "mutants")]
+pub mod mutants;
 mod network;
 mod placement;
 mod resources;
@@ -76,7 +78,7 @@ impl Profile {
 }
 
 /// A row of the table.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Stable and unique, `WIN101`.
     pub code: &'static str,
@@ -110,7 +112,7 @@ impl Rule {
 }
 
 /// One case of a rule.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Tier {
     /// Which values it is about; empty where a rule has but one.
     pub when: &'static str,
@@ -252,7 +254,8 @@ impl Told {
     }
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
+/// All rows, sorted by code.
+fn unchanged() -> Vec<&'static Rule> {
     let areas = [
         security::RULES,
         network::RULES,
@@ -262,7 +265,13 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         placement::RULES,
         services::RULES,
     ];
-    let rules: Vec<_> = areas.into_iter().flatten().collect();
+    areas.into_iter().flatten().collect()
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let rules = unchanged();
+    #[cfg(feature = "mutants")]
+    let rules = mutants::change(rules);
     let checks = rules
         .iter()
         .enumerate()

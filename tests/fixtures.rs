@@ -6,7 +6,7 @@ mod common;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use common::{ask_with, assert_none, create};
+use common::{ask_with, assert_none, create, merge};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use transom::decision::Endpoint;
@@ -193,4 +193,103 @@ fn every_tier_of_every_rule_has_a_fixture() {
             rule.code
         );
     }
+}
+
+/// The failing fixtures that are pods, with these fields of the pod spec on top.
+fn failing_pods(fields: &Value) -> Vec<(String, Fixture)> {
+    let mut pods = Vec::new();
+    for (rule, files) in fixtures() {
+        for (file, path) in files.iter().filter(|(file, _)| file.starts_with("fail")) {
+            let mut fixture = load(path);
+            if fixture.object["kind"] == "Pod" {
+                merge(&mut fixture.object["spec"], fields);
+                pods.push((format!("{rule}/{file}"), fixture));
+            }
+        }
+    }
+    pods
+}
+
+fn code_of(line: &str) -> &str {
+    line.split(' ').nth(1).unwrap()
+}
+
+/// The rules that HostProcess containers are exempt from, or that are about them alone.
+#[test]
+fn host_process_pods_are_held_to_all_other_rules() {
+    const NOT_FOR_HOST_PROCESS: [&str; 7] = [
+        "WIN116", "WIN201", "WIN206", "WIN311", "WIN312", "WIN603", "WIN605",
+    ];
+    let host_process = json!({
+        "hostNetwork": true,
+        "nodeSelector": {"kubernetes.io/os": "windows"},
+        "securityContext": {"windowsOptions": {"hostProcess": true}},
+    });
+    let mut failures = Vec::new();
+    let mut held = 0;
+    for (name, fixture) in failing_pods(&host_process) {
+        // Contradictions leave nothing to judge.
+        if fixture
+            .expect
+            .iter()
+            .any(|l| ["WIN601", "WIN602", "WIN604"].contains(&code_of(l)))
+        {
+            continue;
+        }
+        let body = create(&fixture.object);
+        let (policy, facts) = (fixture.policy(), fixture.facts.facts());
+        let found = ask_with(Endpoint::Validate, &body, &policy, &facts).findings();
+        for line in &fixture.expect {
+            let is_due = !NOT_FOR_HOST_PROCESS.contains(&code_of(line));
+            // A harmless value is denied beside os=windows and warned of without.
+            let is_found = found
+                .iter()
+                .any(|f| f.split_once(' ').unwrap().1 == line.split_once(' ').unwrap().1);
+            held += usize::from(is_due);
+            if is_due && !is_found {
+                failures.push(format!("{name}: no {line}"));
+            }
+        }
+    }
+    assert!(held > 100, "{held}");
+    assert_none(&failures);
+}
+
+/// What the API server accepts beside os=windows does not keep os from being patched in, and what
+/// it refuses does.
+#[test]
+fn os_is_patched_in_where_the_api_server_accepts_the_pod_with_it() {
+    // By the API server's validation; the annotations of WIN109 and WIN110 are no part of it.
+    const REFUSED: [&str; 20] = [
+        "WIN101", "WIN102", "WIN104", "WIN105", "WIN106", "WIN107", "WIN108", "WIN109", "WIN110",
+        "WIN111", "WIN112", "WIN113", "WIN114", "WIN115", "WIN202", "WIN203", "WIN204", "WIN205",
+        "WIN402", "WIN503",
+    ];
+    let mut failures = Vec::new();
+    let (mut with, mut without) = (0, 0);
+    for (name, fixture) in failing_pods(&json!({})) {
+        let body = create(&fixture.object);
+        let config = "placement: {repair: false}";
+        let (policy, facts) = (common::policy(config), fixture.facts.facts());
+        let spec = &fixture.object["spec"];
+        let contradicts = |line: &String| ["WIN601", "WIN602", "WIN604"].contains(&code_of(line));
+        if !spec["os"].is_null() || fixture.expect.iter().any(contradicts) {
+            continue;
+        }
+        let is_refused = |line: &String| {
+            REFUSED.contains(&code_of(line)) && !line.contains("metadata.annotations")
+        };
+        let accepted = !fixture.expect.iter().any(is_refused);
+        let answer = ask_with(Endpoint::Mutate, &body, &policy, &facts);
+        let added = answer.patched(&fixture.object)["spec"]["os"]["name"] == "windows";
+        *(if added { &mut with } else { &mut without }) += 1;
+        if added != accepted {
+            failures.push(format!(
+                "{name}: os {}",
+                if added { "added" } else { "not added" }
+            ));
+        }
+    }
+    assert!(with > 50 && without > 50, "{with} {without}");
+    assert_none(&failures);
 }

@@ -7,7 +7,7 @@ use crate::os::text::is_under;
 use crate::workload::Kind;
 
 /// One field that a rule looks at. The first case whose test holds makes the finding.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Check {
     pub(super) anchor: Anchor,
     pub(super) field: &'static str,
@@ -109,7 +109,7 @@ pub(super) enum Skip {
     ServiceAccountVolume,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     pub(super) test: Test,
     /// Which of the rule's tiers this is.
@@ -130,7 +130,7 @@ pub(super) const NOT_BLANK: &[Case] = &[case(Test::NotBlank, 0)];
 
 /// When a value is a finding. A test whose type is not the value's does not hold; the walk has
 /// named such a field already.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Test {
     Set,
     Present,
