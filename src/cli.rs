@@ -33,6 +33,10 @@ pub enum Command {
     ///
     ///   transom serve --tls-cert-file /tls/tls.crt --tls-private-key-file /tls/tls.key
     ///
+    /// With --tls-client-ca-file, only clients with a certificate of that CA get in:
+    ///
+    ///   transom serve --tls-client-ca-file certs/client-ca.crt
+    ///
     /// SIGTERM drains: /readyz fails at once, reviews are answered for --drain-seconds more, then
     /// connections are closed. A second signal aborts.
     #[command(verbatim_doc_comment)]

@@ -32,6 +32,7 @@ pub struct Metrics {
     registry: Registry,
     certificate_expiry: IntGauge,
     certificate_reloads: IntCounterVec,
+    client_ca_reloads: IntCounterVec,
     errors: IntCounterVec,
     requests: Grid<4>,
     duration: [Histogram; 2],
@@ -83,6 +84,13 @@ impl Metrics {
                 &registry,
                 "certificate_reloads_total",
                 "Certificates found changed on disk, by whether the new pair was taken.",
+                "result",
+                &["success", "failure"],
+            ),
+            client_ca_reloads: counters(
+                &registry,
+                "client_ca_reloads_total",
+                "CAs of clients found changed on disk, by whether the new ones were taken.",
                 "result",
                 &["success", "failure"],
             ),
@@ -190,8 +198,12 @@ impl Metrics {
 
     /// A changed certificate was taken or refused.
     pub fn certificate_reload(&self, taken: bool) {
-        let result = if taken { "success" } else { "failure" };
-        self.certificate_reloads.with_label_values(&[result]).inc();
+        reload(&self.certificate_reloads, taken);
+    }
+
+    /// A changed CA of clients was taken or refused.
+    pub fn client_ca_reload(&self, taken: bool) {
+        reload(&self.client_ca_reloads, taken);
     }
 
     /// The expiry of the certificate that is served from now on, in seconds since 1970.
@@ -245,6 +257,11 @@ const OPERATIONS: [Operation; 3] = [Operation::Create, Operation::Update, Operat
 const EFFECTS: [Effect; 3] = [Effect::Deny, Effect::Warn, Effect::Repair];
 const OSES: [&str; 3] = ["linux", "windows", "unknown"];
 const DECISIONS: [&str; 4] = ["allow", "warn", "patch", "deny"];
+
+fn reload(family: &IntCounterVec, taken: bool) {
+    let result = if taken { "success" } else { "failure" };
+    family.with_label_values(&[result]).inc();
+}
 
 fn decision(verdict: &Verdict<'_, '_>) -> usize {
     if !verdict.allowed() {

@@ -55,6 +55,13 @@ pub struct ServeArgs {
     )]
     pub tls_private_key_file: Option<PathBuf>,
 
+    /// CA certificates of clients (PEM): only who presents a certificate of one of them gets in (mTLS)
+    ///
+    /// Read again when its bytes change, like the serving pair. An API server presents a certificate only if
+    /// its --admission-control-config-file says so; see certs/README.md. The admin port stays open to all.
+    #[arg(long, env = "TRANSOM_TLS_CLIENT_CA_FILE", value_name = "FILE")]
+    pub tls_client_ca_file: Option<PathBuf>,
+
     /// How log lines look; they go to stderr
     #[arg(
         long,
