@@ -38,6 +38,7 @@ pub mod tls;
 pub mod watch;
 
 pub use admin::Health;
+use connection::failures::Failures;
 use connection::{Gate, Transport};
 pub use router::{AppState, router};
 use tls::Tls;
@@ -231,7 +232,7 @@ impl Server {
         let (metrics, limits) = (Arc::clone(&state.metrics), state.limits);
         let (stop, stopped) = tokio::sync::watch::channel(false);
         let reviews = Gate::new(
-            Transport::Tls(tls, Arc::clone(&metrics)),
+            Transport::Tls(tls, Failures::new(Arc::clone(&metrics))),
             router(state),
             limits,
             Arc::clone(&health),
