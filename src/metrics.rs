@@ -33,6 +33,7 @@ pub struct Metrics {
     certificate_expiry: IntGauge,
     certificate_reloads: IntCounterVec,
     client_ca_reloads: IntCounterVec,
+    inflight_bytes: IntGauge,
     errors: IntCounterVec,
     requests: Grid<4>,
     duration: [Histogram; 2],
@@ -59,6 +60,8 @@ pub enum Stage {
     Unreadable,
     /// A TLS handshake failed or did not end.
     TlsHandshake,
+    /// More bytes were in flight than `--max-inflight-bytes`.
+    Overload,
 }
 
 impl Metrics {
@@ -93,6 +96,11 @@ impl Metrics {
                 "CAs of clients found changed on disk, by whether the new ones were taken.",
                 "result",
                 &["success", "failure"],
+            ),
+            inflight_bytes: gauge(
+                &registry,
+                "inflight_bytes",
+                "Bytes of request bodies that are being read or answered.",
             ),
             errors: counters(
                 &registry,
@@ -206,6 +214,11 @@ impl Metrics {
         reload(&self.client_ca_reloads, taken);
     }
 
+    /// So many bytes of bodies more are in flight, or fewer.
+    pub fn inflight_bytes(&self, change: i64) {
+        self.inflight_bytes.add(change);
+    }
+
     /// The expiry of the certificate that is served from now on, in seconds since 1970.
     pub fn certificate_expiry(&self, not_after: i64) {
         self.certificate_expiry.set(not_after);
@@ -226,7 +239,7 @@ impl fmt::Debug for Metrics {
 
 impl Stage {
     /// Every stage.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Panic,
         Self::BodyTooLarge,
         Self::BodyTimeout,
@@ -234,6 +247,7 @@ impl Stage {
         Self::Malformed,
         Self::Unreadable,
         Self::TlsHandshake,
+        Self::Overload,
     ];
 
     /// The label's value.
@@ -247,6 +261,7 @@ impl Stage {
             Self::Malformed => "malformed",
             Self::Unreadable => "unreadable",
             Self::TlsHandshake => "tls_handshake",
+            Self::Overload => "overload",
         }
     }
 }

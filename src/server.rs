@@ -7,7 +7,7 @@
 //! accept ─ connection::accept_forever   a task for each connection, as many as Limits::connections
 //!   tls       handshake; clients: who gets in
 //!   guard     how long a connection may be idle, or in the middle of a request's head
-//!   router    method, path, Content-Type, panic;  body  its size and time
+//!   router    method, path, Content-Type, panic;  body  its size and time;  budget  all bodies together
 //!     webhook::answer
 //! watch       files that change underneath;  tls::reload  what TLS takes from them
 //! ```
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -29,6 +29,7 @@ use crate::webhook::WebhookState;
 pub mod admin;
 mod banner;
 mod body;
+mod budget;
 pub mod certs;
 mod connection;
 mod guard;
@@ -79,11 +80,16 @@ pub enum TlsSource {
 /// whoever holds idle connections must not keep it out.
 const PROBE_IDLE: Duration = Duration::from_secs(5);
 
+/// How many connections the admin listener serves at a time, however many there are for reviews.
+const PROBES: u32 = 256;
+
 /// What keeps one client, or many, from taking the server away from the others.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// The largest body in bytes.
     pub body_bytes: usize,
+    /// The bytes of all bodies that are being read or answered at a time.
+    pub inflight_bytes: usize,
     /// How long a body may take to arrive.
     pub body: Duration,
     /// How long a TLS handshake may take.
@@ -93,8 +99,8 @@ pub struct Limits {
     /// How long a connection may rest between requests. The API server keeps its own for 90 s and does
     /// not retry a POST when it finds one closed, so this must be longer.
     pub idle: Duration,
-    /// How many connections each listener serves at a time; above it, they wait to be accepted.
-    pub connections: usize,
+    /// How many connections are served at a time; above it, they wait to be accepted.
+    pub connections: u32,
     /// How long requests in flight may take once the server is closing.
     pub closing: Duration,
 }
@@ -103,6 +109,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body_bytes: 7 * 1024 * 1024,
+            inflight_bytes: 64 * 1024 * 1024,
             body: Duration::from_secs(10),
             handshake: Duration::from_secs(10),
             head: Duration::from_secs(10),
@@ -110,6 +117,19 @@ impl Default for Limits {
             connections: 1024,
             closing: Duration::from_secs(10),
         }
+    }
+}
+
+impl Limits {
+    fn check(&self) -> Result<()> {
+        ensure!(
+            self.inflight_bytes >= self.body_bytes,
+            "--max-inflight-bytes {} is less than --max-body-bytes {}: the largest review could never be \
+             read; raise the one or lower the other",
+            self.inflight_bytes,
+            self.body_bytes
+        );
+        Ok(())
     }
 }
 
@@ -132,8 +152,8 @@ impl Server {
     /// Takes both ports and loads or makes the certificate.
     ///
     /// # Errors
-    /// A port that is taken, a certificate or a client CA that cannot be read or used, a CA file that cannot
-    /// be written.
+    /// Limits that contradict each other, a port that is taken, a certificate or a client CA that cannot be
+    /// read or used, a CA file that cannot be written.
     pub async fn bind(
         options: Options,
         webhook: Arc<WebhookState>,
@@ -148,6 +168,7 @@ impl Server {
             drain,
             limits,
         } = options;
+        limits.check()?;
         let clients = client_ca.map(reload::load_client_ca).transpose()?;
         let (clients, client_ca) = clients.unzip();
         let (webhook_listener, address) = listen(bind, "--bind").await?;
@@ -245,6 +266,7 @@ impl Server {
             admin::router(Arc::clone(&health), metrics),
             Limits {
                 idle: PROBE_IDLE.min(limits.idle),
+                connections: PROBES,
                 ..limits
             },
             Arc::clone(&health),

@@ -179,6 +179,18 @@ fn a_client_ca_that_is_none_says_which_flag_and_what_the_file_should_hold() {
 }
 
 #[test]
+fn limits_that_could_never_be_met_say_which_flags_to_change() {
+    let directory = tempfile::tempdir().unwrap();
+    let error = fails(directory.path(), &["--max-inflight-bytes", "1000"]);
+    for part in ["--max-inflight-bytes 1000", "--max-body-bytes 7340032"] {
+        assert!(error.contains(part), "no {part} in {error}");
+    }
+    let error = fails(directory.path(), &["--max-connections", "0"]);
+    assert!(error.contains("--max-connections"), "{error}");
+    assert!(!directory.path().join("certs").exists());
+}
+
+#[test]
 fn tells_its_version() {
     let output = run(Path::new("."), &["--version"]);
     let version = concat!("transom ", env!("CARGO_PKG_VERSION"), "\n");

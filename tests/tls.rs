@@ -100,6 +100,22 @@ async fn connections_above_the_limit_wait_for_a_place() {
 }
 
 #[tokio::test]
+async fn clients_do_not_keep_probes_out() {
+    let limits = Limits {
+        connections: 1,
+        ..Limits::default()
+    };
+    let server = Test::start_with(limits).await;
+    let _only = server.connect().await;
+    let mut probes = Vec::new();
+    for _ in 0..3 {
+        let mut stream = TcpStream::connect(server.admin_address).await.unwrap();
+        assert_eq!(exchange(&mut stream, &get("/livez")).await.status, 200);
+        probes.push(stream);
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_sends_too_much_comes_to_read_why() {
     let server = Test::start().await;
     let large = "x".repeat(20 * 1024 * 1024);

@@ -25,6 +25,8 @@ pub(super) fn run(args: ServeArgs) -> Result<()> {
         log_level,
         drain_seconds,
         max_body_bytes,
+        max_inflight_bytes,
+        max_connections,
     } = args;
     crate::logging::init(log_format, log_level);
     let options = Options {
@@ -41,6 +43,8 @@ pub(super) fn run(args: ServeArgs) -> Result<()> {
         drain: Duration::from_secs(drain_seconds),
         limits: Limits {
             body_bytes: max_body_bytes,
+            inflight_bytes: max_inflight_bytes,
+            connections: max_connections,
             ..Limits::default()
         },
     };

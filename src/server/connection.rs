@@ -67,7 +67,7 @@ impl Gate {
             limits,
             health,
             stopped,
-            places: Arc::new(Semaphore::new(limits.connections)),
+            places: Arc::new(Semaphore::new(limits.connections as usize)),
         })
     }
 
@@ -81,8 +81,7 @@ impl Gate {
 
     /// Waits until no connection is left. Nothing must be accepted any more.
     pub(super) async fn ended(&self) {
-        let all = u32::try_from(self.limits.connections).unwrap_or(u32::MAX);
-        let _ = self.places.acquire_many(all).await;
+        let _ = self.places.acquire_many(self.limits.connections).await;
     }
 
     /// A server that is gone has stopped, too.
