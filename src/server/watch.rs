@@ -34,7 +34,7 @@ enum Refused<const N: usize> {
 
 /// One of the files cannot be read.
 #[derive(Debug, Error)]
-#[error("cannot read {}: {source}", file.display())]
+#[error("cannot read {}", file.display())]
 pub struct Unreadable {
     file: PathBuf,
     source: io::Error,
@@ -215,11 +215,27 @@ mod tests {
         test.expect(&[], &[false; 2]);
     }
 
+    #[tokio::test]
+    async fn looks_again_and_again_as_a_task_of_its_own() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let watched = Watched::read("thing", [file.path().to_owned()]).unwrap();
+        let (sender, mut taken) = tokio::sync::mpsc::unbounded_channel();
+        let take = move |[content]: &[Vec<u8>; 1]| Ok(sender.send(content.clone())?);
+        tokio::spawn(watched.run(Duration::from_millis(1), take, |_| ()));
+        for content in ["one", "two"] {
+            let new = file.path().with_extension("new");
+            fs::write(&new, content).unwrap();
+            fs::rename(new, file.path()).unwrap();
+            assert_eq!(taken.recv().await.unwrap(), content.as_bytes());
+        }
+    }
+
     #[test]
     fn a_first_look_that_fails_says_which_file() {
         let error = Watched::read("thing", ["no/such.file".into()]).unwrap_err();
-        let error = error.to_string();
+        let error = format!("{:#}", Error::from(error));
         assert!(error.starts_with("cannot read no/such.file: "), "{error}");
+        assert_eq!(error.matches("os error").count(), 1, "{error}");
     }
 
     /// Two files that are taken if there is the same in both.
