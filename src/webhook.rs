@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use arc_swap::ArcSwap;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -48,8 +48,10 @@ impl WebhookState {
             Some(path) => {
                 let yaml = std::fs::read_to_string(path)
                     .with_context(|| format!("cannot read the configuration {}", path.display()))?;
-                Policy::parse(&yaml)
-                    .with_context(|| format!("the configuration {}", path.display()))?
+                Policy::parse(&yaml).map_err(|error| {
+                    let report = error.report(&path.display().to_string(), &yaml);
+                    anyhow!("the configuration cannot be used\n{}", report.trim_end())
+                })?
             }
         };
         Ok(Self::new(policy, metrics))
