@@ -1,7 +1,7 @@
 //! The configuration file as it is written: its keys, their defaults, and what may stand there.
 //!
-//! A new key is a field here and an entry in `examples/config.yaml`; the JSON Schema and the
-//! checks follow from the field. Not here: what is made of it (`policy`), and
+//! A new key is a field here and an entry in `examples/config.yaml`; the JSON Schema, the checks
+//! and `transom config show` follow from the field. Not here: what is made of it (`policy`), and
 //! reading the file (the shell does).
 
 mod check;

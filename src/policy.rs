@@ -4,8 +4,10 @@
 //! Which values can be is in `policy/check.rs`. Not here: reading the file (the shell does), and
 //! what the settings do.
 
+mod advice;
 mod check;
 mod names;
+mod show;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -23,6 +25,9 @@ use crate::os::{EvidencePolicy, WINDOWS_TAINTS};
 use crate::placement::{Operator, PlacementPolicy, Toleration};
 use crate::review::fields;
 use crate::rules::{self, Action, Profile, Rule, RuleId};
+
+pub use advice::{advice, summary};
+pub use show::Shown;
 
 /// The configuration in force: resolved, typed, valid.
 #[derive(Clone, Debug)]
@@ -162,6 +167,17 @@ impl From<ActionName> for Action {
             ActionName::Warn => Self::Warn,
             ActionName::Repair => Self::Repair,
             ActionName::Deny => Self::Deny,
+        }
+    }
+}
+
+impl From<Action> for ActionName {
+    fn from(action: Action) -> Self {
+        match action {
+            Action::Off => Self::Off,
+            Action::Warn => Self::Warn,
+            Action::Repair => Self::Repair,
+            Action::Deny => Self::Deny,
         }
     }
 }

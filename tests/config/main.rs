@@ -5,8 +5,14 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+#[path = "../support/program.rs"]
+mod program;
+
 mod actions;
+mod command;
 mod errors;
+mod schema;
+mod shown;
 
 use common::{ask_with, config, create, object_of, policy};
 use serde_json::json;
