@@ -11,8 +11,10 @@ use anyhow::{Context, Result, anyhow};
 use arc_swap::ArcSwap;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use ring::digest::{SHA256, digest};
 
 use crate::admit::{self, Verdict};
+use crate::config::{ConfigError, ProfileName, Written};
 use crate::decision::Effect;
 use crate::facts::Facts;
 use crate::metrics::{Metrics, Stage};
@@ -26,6 +28,10 @@ pub struct WebhookState {
     policy: ArcSwap<Policy>,
     facts: ArcSwap<Facts>,
     metrics: Arc<Metrics>,
+    /// The configuration's name in messages.
+    file: String,
+    /// Wins over the configuration's.
+    profile: Option<ProfileName>,
 }
 
 impl WebhookState {
@@ -35,26 +41,75 @@ impl WebhookState {
             policy: ArcSwap::from_pointee(policy),
             facts: ArcSwap::default(),
             metrics,
+            file: "the configuration".to_owned(),
+            profile: None,
         }
     }
 
-    /// Reads the configuration file, if there is one; else the defaults are in force.
+    /// Reads the configuration file, if there is one; else the defaults are in force. A profile
+    /// wins over the file's, now and whenever it is read again.
     ///
     /// # Errors
     /// When the file cannot be read, or is not understood to the letter.
-    pub fn load(config: Option<&Path>, metrics: Arc<Metrics>) -> Result<Self> {
+    pub fn load(
+        config: Option<&Path>,
+        profile: Option<ProfileName>,
+        metrics: Arc<Metrics>,
+    ) -> Result<Self> {
+        let file = config.map_or_else(String::new, |path| path.display().to_string());
         let policy = match config {
-            None => Policy::default(),
+            None => {
+                let mut written = Written::default();
+                written.config.profile = profile.unwrap_or_default();
+                Policy::of(&written)?
+            }
             Some(path) => {
-                let yaml = std::fs::read_to_string(path)
-                    .with_context(|| format!("cannot read the configuration {}", path.display()))?;
-                Policy::parse(&yaml).map_err(|error| {
-                    let report = error.report(&path.display().to_string(), &yaml);
+                let bytes = std::fs::read(path)
+                    .with_context(|| format!("cannot read the configuration {file}"))?;
+                let policy = policy(&bytes, profile).map_err(|error| {
+                    let report = error.report(&file, &String::from_utf8_lossy(&bytes));
                     anyhow!("the configuration cannot be used\n{}", report.trim_end())
-                })?
+                })?;
+                metrics.config_in_force(&hash(&bytes));
+                policy
             }
         };
-        Ok(Self::new(policy, metrics))
+        Ok(Self {
+            file,
+            profile,
+            ..Self::new(policy, metrics)
+        })
+    }
+
+    /// Takes what the configuration file holds now. What is not understood is refused, and the
+    /// old policy stays. Whoever watches the file calls this when its bytes have changed; it is
+    /// logged and counted here.
+    ///
+    /// # Errors
+    /// Why it was refused, in one line.
+    pub fn reload(&self, bytes: &[u8]) -> Result<()> {
+        let file = self.file.as_str();
+        let policy = policy(bytes, self.profile);
+        self.metrics.config_reload(policy.is_ok());
+        match policy {
+            Ok(policy) => {
+                let hash = hash(bytes);
+                self.policy.store(Arc::new(policy));
+                self.metrics.config_in_force(&hash);
+                tracing::info!(file, hash, "the configuration has changed and is in force");
+                Ok(())
+            }
+            Err(error) => {
+                let problems = error.problems().iter().map(ToString::to_string);
+                let error = problems.collect::<Vec<_>>().join("; ");
+                tracing::warn!(
+                    file,
+                    error,
+                    "the configuration has changed and is refused; the old one stays in force"
+                );
+                Err(anyhow!("{file}: {error}"))
+            }
+        }
     }
 
     /// What the cluster knows from now on.
@@ -67,6 +122,20 @@ impl fmt::Debug for WebhookState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WebhookState").finish_non_exhaustive()
     }
+}
+
+/// What a configuration file's bytes come to.
+fn policy(bytes: &[u8], profile: Option<ProfileName>) -> Result<Policy, ConfigError> {
+    let mut written = Written::from_bytes(bytes)?;
+    written.config.profile = profile.unwrap_or(written.config.profile);
+    Policy::of(&written)
+}
+
+/// Enough of SHA-256 to tell two configurations apart; what `sha256sum` prints starts with it.
+fn hash(bytes: &[u8]) -> String {
+    let hash = digest(&SHA256, bytes);
+    let start = hash.as_ref().iter().take(6);
+    start.map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Answers one review. A body that is none gets status 400 and a sentence.
@@ -131,3 +200,6 @@ fn rules(verdict: &Verdict<'_, '_>) -> String {
     codes.dedup();
     codes.join(",")
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,7 @@ pub(super) fn run(args: ServeArgs) -> Result<()> {
         bind,
         admin_bind,
         config,
+        profile,
         tls_cert_file,
         tls_private_key_file,
         log_format,
@@ -41,7 +42,8 @@ pub(super) fn run(args: ServeArgs) -> Result<()> {
         },
     };
     let metrics = Arc::new(Metrics::new());
-    let webhook = Arc::new(WebhookState::load(config.as_deref(), Arc::clone(&metrics))?);
+    let webhook = WebhookState::load(config.as_deref(), profile.name, Arc::clone(&metrics))?;
+    let webhook = Arc::new(webhook);
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads")?;
     let done = runtime.block_on(async {
         let signals = signals::listen().context("cannot listen for signals")?;
