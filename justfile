@@ -38,6 +38,10 @@ deny:
 run *ARGS:
     cargo run --release -- serve {{ ARGS }}
 
+# The committed copy of the configuration's JSON Schema
+schema:
+    cargo run -- schema > docs/config.schema.json
+
 # Everything that CI runs
 ci:
     .ci/run

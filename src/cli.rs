@@ -2,15 +2,19 @@
 //!
 //! Nothing here does anything: `command` does.
 
+mod config;
+mod profile;
 mod serve;
 
 use clap::{Parser, Subcommand};
 
+pub use config::{CheckArgs, ConfigCommand, ConfigFormat, ShowArgs};
+pub use profile::ProfileArg;
 pub use serve::{LogFormat, ServeArgs};
 
 /// A Kubernetes admission webhook for clusters that mix Linux and Windows nodes.
 ///
-/// Exit codes: 0 done, 2 the job could not be done (the reason is on stderr).
+/// Exit codes: 0 done, 1 something is wrong with what was looked at, 2 the job could not be done (the reason is on stderr).
 #[derive(Debug, Parser)]
 #[command(name = "transom", version, propagate_version = true)]
 pub struct Cli {
@@ -40,7 +44,23 @@ pub enum Command {
     /// SIGTERM drains: /readyz fails at once, reviews are answered for --drain-seconds more, then
     /// connections are closed. A second signal aborts.
     #[command(verbatim_doc_comment)]
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
+
+    /// Check configuration files, or show what is in force
+    #[command(subcommand)]
+    Config(ConfigCommand),
+
+    /// Print the JSON Schema of the configuration (draft 2020-12)
+    ///
+    /// Editors with yaml-language-server complete and check a configuration that starts with
+    ///
+    ///   # yaml-language-server: $schema=config.schema.json
+    ///
+    /// once the schema is in a file:
+    ///
+    ///   transom schema > config.schema.json
+    #[command(verbatim_doc_comment)]
+    Schema,
 }
 
 #[cfg(test)]
@@ -79,7 +99,9 @@ mod tests {
 
     #[test]
     fn the_defaults_of_flags_are_those_of_the_server() {
-        let Command::Serve(args) = Cli::parse_from(["transom", "serve"]).command;
+        let Command::Serve(args) = Cli::parse_from(["transom", "serve"]).command else {
+            panic!("another command");
+        };
         let limits = Limits::default();
         assert_eq!(args.max_body_bytes, limits.body_bytes);
         assert_eq!(args.max_inflight_bytes, limits.inflight_bytes);

@@ -1,110 +1,110 @@
-//! The configuration file as it is written: its keys, their defaults, and what can be wrong.
+//! The configuration file as it is written: its keys, their defaults, and what may stand there.
 //!
-//! Not here: what is made of it (`policy`), and reading the file (the shell does).
+//! A new key is a field here and an entry in `examples/config.yaml`; the JSON Schema, the checks
+//! and `transom config show` follow from the field. Not here: what is made of it (`policy`), and
+//! reading the file (the shell does).
+
+mod check;
+mod error;
+mod schema;
+mod written;
 
 use std::collections::BTreeMap;
 
-use serde::de::{Deserializer, Error};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::os::{OS_LABEL, Source};
 
-/// What `apiVersion` has to be.
-pub const API_VERSION: &str = "transom.dev/v1alpha1";
-/// What `kind` has to be.
-pub const KIND: &str = "Config";
+pub use error::{ConfigError, Problem};
+pub use schema::schema;
+pub use written::Written;
 
 /// The configuration file, as written. Every key is optional but the first two.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+// The schema asks for the first two keys; as fields they have the one value that they can have.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(extend("required" = ["apiVersion", "kind"]))]
 pub struct Config {
-    /// [`API_VERSION`].
-    pub api_version: String,
-    /// [`KIND`].
-    pub kind: String,
-    /// Which default actions are in force.
-    #[serde(default)]
+    /// The version of this format.
+    pub api_version: ApiVersion,
+    /// What this file is.
+    pub kind: Kind,
+    /// Which default actions the rules have.
     pub profile: ProfileName,
-    /// The mode of namespaces that nobody gave another.
-    #[serde(default)]
+    /// What comes of findings in namespaces that are not listed under namespaces.
     pub mode: ModeName,
-    /// By name. The namespace's own label wins.
-    #[serde(default)]
-    #[serde(deserialize_with = "given")]
+    /// The mode of single namespaces, by name. The namespace's own label wins.
+    #[schemars(extend("propertyNames" = schema::namespace()))]
     pub namespaces: BTreeMap<String, NamespaceConfig>,
-    /// Actions by code or name of the rule.
-    #[serde(default)]
-    #[serde(deserialize_with = "given")]
+    /// What is done about what a rule finds, by the rule's code or name.
+    #[schemars(schema_with = "schema::rules")]
     pub rules: BTreeMap<String, ActionName>,
-    /// Rules, by code or name, that an annotation `transom.dev/ignore.CODE` may silence.
-    #[serde(default)]
-    #[serde(deserialize_with = "given")]
+    /// Rules, by code or name, that an annotation transom.dev/ignore.CODE of the object may
+    /// silence.
+    #[schemars(schema_with = "schema::rule_names")]
     pub ignorable: Vec<String>,
     /// Who is never judged.
-    #[serde(default)]
     pub exemptions: ExemptionConfig,
-    /// What findings in objects come to that a controller made for an owner which was judged.
-    #[serde(default)]
+    /// Findings in an object that a controller of the control plane made for an owner that is
+    /// judged itself.
     pub owned_objects: OwnedObjects,
-    /// How Windows pods are known.
-    #[serde(default)]
+    /// How Windows pods are recognised, beyond what their own fields say.
     pub evidence: EvidenceConfig,
-    /// What Windows pods are given.
-    #[serde(default)]
+    /// What /mutate gives Windows pods.
     pub placement: PlacementConfig,
     /// Whether pods without any evidence of Windows are kept on Linux nodes; a namespace's label
-    /// `transom.dev/linux-guard` wins.
-    #[serde(default)]
+    /// transom.dev/linux-guard wins.
     pub linux_guard: bool,
-    /// Where HostProcess containers may run, as far as rule WIN117 is on.
-    #[serde(default)]
+    /// HostProcess containers, as far as rule WIN117 is on.
     pub host_process: HostProcessConfig,
 }
 
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            api_version: API_VERSION.to_owned(),
-            kind: KIND.to_owned(),
-            profile: ProfileName::default(),
-            mode: ModeName::default(),
-            namespaces: BTreeMap::new(),
-            rules: BTreeMap::new(),
-            ignorable: Vec::new(),
-            exemptions: ExemptionConfig::default(),
-            owned_objects: OwnedObjects::default(),
-            evidence: EvidenceConfig::default(),
-            placement: PlacementConfig::default(),
-            linux_guard: false,
-            host_process: HostProcessConfig::default(),
-        }
-    }
+/// The version of the format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[allow(missing_docs)] // the names are the values
+pub enum ApiVersion {
+    #[default]
+    #[serde(rename = "transom.dev/v1alpha1")]
+    V1Alpha1,
 }
 
-/// `current` or `kep-116`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
+/// What the file is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[allow(missing_docs)] // the names are the values
+pub enum Kind {
+    #[default]
+    Config,
+}
+
+/// Which default actions are in force.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum ProfileName {
+    /// What is true of supported releases of Kubernetes and Windows Server.
     #[default]
     Current,
+    /// KEP-116 to the letter: Kubernetes 1.14, Windows Server 2019, Docker.
     #[serde(rename = "kep-116")]
     Kep116,
 }
 
-/// `off`, `audit`, `warn` or `enforce`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+/// How findings are delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[allow(missing_docs)] // the names are the values
 pub enum ModeName {
+    /// Do not look.
     Off,
+    /// Tell metrics and the audit log; no warning, no patch.
     Audit,
+    /// Warn instead of refusing; the patch adds node selector and tolerations only.
     Warn,
+    /// Refuse, warn, and patch in full.
     #[default]
     Enforce,
 }
 
-/// `off`, `warn`, `repair` or `deny`.
+/// What is done about a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs)] // the names are the values
@@ -115,8 +115,13 @@ pub enum ActionName {
     Deny,
 }
 
+impl ActionName {
+    /// All of them, in rising order.
+    pub const ALL: [Self; 4] = [Self::Off, Self::Warn, Self::Repair, Self::Deny];
+}
+
 /// Settings of one namespace.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NamespaceConfig {
     /// Its mode.
@@ -124,20 +129,20 @@ pub struct NamespaceConfig {
 }
 
 /// Who is never judged.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ExemptionConfig {
-    /// By name.
-    #[serde(deserialize_with = "given")]
+    /// Every object in these namespaces. Whoever changes this list should keep kube-system.
+    #[schemars(schema_with = "schema::namespaces")]
     pub namespaces: Vec<String>,
-    /// By the name that the API server authenticated.
-    #[serde(deserialize_with = "given")]
+    /// Requests of these users, by the name that the API server authenticated.
+    #[schemars(inner(length(min = 1)))]
     pub users: Vec<String>,
-    /// Whoever is in one of these groups.
-    #[serde(deserialize_with = "given")]
+    /// Requests of whoever is in one of these groups.
+    #[schemars(inner(length(min = 1)))]
     pub groups: Vec<String>,
-    /// Pods of these runtime classes.
-    #[serde(deserialize_with = "given")]
+    /// Pods, and templates of pods, of these runtime classes.
+    #[schemars(inner(length(min = 1)))]
     pub runtime_classes: Vec<String>,
 }
 
@@ -152,40 +157,40 @@ impl Default for ExemptionConfig {
     }
 }
 
-/// `warn` or `enforce`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+/// What findings in objects come to that were made for an owner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[allow(missing_docs)] // the names are the values
 pub enum OwnedObjects {
+    /// Warn; workloads from before the installation go on running when they are rescheduled.
     #[default]
     Warn,
+    /// As in any other object.
     Enforce,
 }
 
 /// How Windows pods are known.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct EvidenceConfig {
-    /// By the names of their images.
+    /// By the names of images: REPOSITORY:TAG.
     pub images: ImageConfig,
-    /// Hints that make a pod a Windows pod by themselves.
-    #[serde(deserialize_with = "given")]
+    /// Hints that are enough to make a pod a Windows pod.
     pub acting: Vec<Hint>,
 }
 
 /// A hint at Windows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hint {
-    /// An empty `windowsOptions`.
+    /// An empty securityContext.windowsOptions.
     WindowsOptions,
     /// Preferred node affinity.
     PreferredAffinity,
-    /// The pod's label `kubernetes.io/os`.
+    /// The pod's label kubernetes.io/os: windows.
     PodLabel,
-    /// An image's name of the class `hint`.
+    /// An image by the list evidence.images.hint.
     ImageHint,
-    /// Paths and programs that only Windows has.
+    /// Paths and programs that only Windows has, such as C:\\ and powershell.exe.
     WindowsText,
     /// A toleration that names a Windows taint.
     Toleration,
@@ -205,24 +210,24 @@ impl Hint {
 }
 
 /// Windows images by name.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ImageConfig {
-    /// No Linux node can run these.
+    /// No Linux node can run these images, so one of them makes the pod a Windows pod.
     pub certain: CertainImages,
-    /// Probably for Windows.
+    /// These images are probably for Windows: alone, they lead to a warning (WIN604) and no more.
     pub hint: HintImages,
 }
 
 /// Images that no Linux node can run.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct CertainImages {
     /// These repositories and everything below them.
-    #[serde(deserialize_with = "given")]
+    #[schemars(inner(regex(pattern = r"^([^*\s/]+/)*[^*\s/:@]+$")))]
     pub repositories: Vec<String>,
-    /// Tags that contain one of these.
-    #[serde(deserialize_with = "given")]
+    /// Tags that contain one of these, anywhere.
+    #[schemars(inner(regex(pattern = r"^[A-Za-z0-9_.-]+$")))]
     pub tags: Vec<String>,
 }
 
@@ -245,14 +250,14 @@ impl Default for CertainImages {
 }
 
 /// Images that are probably for Windows.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct HintImages {
     /// Repositories with a word that starts with one of these.
-    #[serde(deserialize_with = "given")]
+    #[schemars(inner(regex(pattern = r"^[a-z0-9_./-]+$")))]
     pub words: Vec<String>,
-    /// Tags with one of these among their words (split at `-`, `_`, `.`).
-    #[serde(deserialize_with = "given")]
+    /// Tags with one of these among their words, which are split at -, _ and dots.
+    #[schemars(inner(regex(pattern = r"^[A-Za-z0-9]+$")))]
     pub tags: Vec<String>,
 }
 
@@ -265,30 +270,24 @@ impl Default for HintImages {
     }
 }
 
-/// A list or map that is there: `key:` with nothing behind it would silently empty a default.
-fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<T, D::Error> {
-    Option::deserialize(value)?.ok_or_else(|| {
-        D::Error::custom("nothing is written here: write [] or {} for none, or leave the key out")
-    })
-}
-
 fn strings(list: &[&str]) -> Vec<String> {
     list.iter().map(|s| (*s).to_owned()).collect()
 }
 
 /// What Windows pods are given.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct PlacementConfig {
-    /// The key of the node selector.
+    /// The key of the node selector; its value is windows.
+    #[schemars(regex(pattern = schema::LABEL_KEY))]
     pub os_label_key: String,
-    /// Added unless they are there in one form or another.
-    #[serde(deserialize_with = "given")]
+    /// Added unless the pod tolerates the same already; what the Windows nodes are tainted with.
     pub tolerations: Vec<TolerationConfig>,
-    /// Whether `spec.os` is set; a namespace's label `transom.dev/set-pod-os` wins.
+    /// Whether spec.os.name: windows is added; a namespace's label transom.dev/set-pod-os wins.
     #[serde(rename = "setPodOS")]
     pub set_pod_os: SetPodOs,
-    /// Whether fields are taken out that the API server refuses beside os=windows.
+    /// Whether fields are taken out that ask for nothing Windows lacks, but that the API server
+    /// refuses beside spec.os.name: windows.
     pub repair: bool,
 }
 
@@ -303,34 +302,37 @@ impl Default for PlacementConfig {
     }
 }
 
-/// `always` or `never`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+/// Whether `spec.os` is set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[allow(missing_docs)] // the names are the values
 pub enum SetPodOs {
+    /// Wherever the pod can pass the API server's validation with it.
     #[default]
     Always,
+    /// Nowhere; for policies that do not know the field.
     Never,
 }
 
 /// A toleration for Windows pods.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TolerationConfig {
     /// The taint's key.
+    #[schemars(regex(pattern = schema::LABEL_KEY))]
     pub key: String,
-    /// `Equal` or `Exists`.
+    /// Equal (key and value) or Exists (key alone, then the value must be empty).
     #[serde(default)]
     pub operator: OperatorName,
-    /// The taint's value; none with `Exists`.
+    /// The taint's value.
     #[serde(default)]
+    #[schemars(regex(pattern = schema::LABEL_VALUE))]
     pub value: String,
-    /// `NoSchedule`, `PreferNoSchedule`, `NoExecute`, or empty for all.
+    /// The taint's effect; empty for all three.
     #[serde(default)]
-    pub effect: String,
-    /// Only for pods of these Windows builds (`10.0.17763`) and of unknown ones.
+    pub effect: EffectName,
+    /// Only for pods of these Windows builds, and for pods whose build is unknown; empty for all.
     #[serde(default)]
-    #[serde(deserialize_with = "given")]
+    #[schemars(inner(regex(pattern = r"^10\.0\.[0-9]+$")))]
     pub builds: Vec<String>,
 }
 
@@ -341,42 +343,39 @@ impl Default for TolerationConfig {
             key: "os".to_owned(),
             operator: OperatorName::Equal,
             value: "Win1809".to_owned(),
-            effect: "NoSchedule".to_owned(),
+            effect: EffectName::NoSchedule,
             builds: Vec::new(),
         }
     }
 }
 
-/// `Equal` or `Exists`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[allow(missing_docs)] // the names are the values
+/// How a toleration matches a taint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub enum OperatorName {
+    /// Key and value are the taint's.
     #[default]
     Equal,
+    /// The key is the taint's; the value must be empty.
     Exists,
 }
 
-/// Where HostProcess containers may run.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct HostProcessConfig {
-    /// By name.
-    #[serde(deserialize_with = "given")]
-    pub namespaces: Vec<String>,
+/// The effect of the taints that are tolerated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[allow(missing_docs)] // the names are the values
+pub enum EffectName {
+    NoSchedule,
+    PreferNoSchedule,
+    NoExecute,
+    #[default]
+    #[serde(rename = "")]
+    Any,
 }
 
-/// What is wrong with a configuration, and what to do about it.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfigError {
-    /// Not YAML, an unknown key, or a value of the wrong type.
-    #[error("{0}")]
-    Syntax(String),
-    /// A value that cannot be.
-    #[error("{path}: {problem}")]
-    Value {
-        /// The key, as in `placement.tolerations[0].effect`.
-        path: String,
-        /// What is wrong, and what would be right.
-        problem: String,
-    },
+/// Where HostProcess containers may run.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct HostProcessConfig {
+    /// Where they may run.
+    #[schemars(schema_with = "schema::namespaces")]
+    pub namespaces: Vec<String>,
 }

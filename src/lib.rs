@@ -25,7 +25,8 @@
 //! Where does a line go? It speaks of a pod's field: `rules`. How to reach a field: `object` or
 //! `workload`. Which operating system: `os`. What to do about findings: `decision`. Words:
 //! `message`. Bytes on the wire: `review`. Settings as they are written: `config`; in force:
-//! `policy`. Sockets: `server`. Flags: `cli`; what a command does: `command`.
+//! `policy`. YAML and where its values stand: `yaml`. Sockets: `server`. Flags: `cli`; what a
+//! command does: `command`.
 
 pub mod admit;
 pub mod cli;
@@ -48,5 +49,6 @@ pub mod rules;
 pub mod server;
 pub mod webhook;
 pub mod workload;
+pub mod yaml;
 
 pub use object::FieldPath;

@@ -1,8 +1,8 @@
 //! Every metric family, in one place, with its labels.
 //!
 //! Nothing is global: whoever owns a [`Metrics`] owns its registry, so that tests do not share counters.
-//! Label values are a closed set and are created at zero, so that an alert can see the first one; none
-//! of them names a namespace, an object, an image or a user. The server and the webhook count,
+//! Label values are a closed set (but the hash of the configuration) and are created at zero, so that an
+//! alert can see the first one; none of them names a namespace, an object, an image or a user. The server and the webhook count,
 //! `server::admin` renders.
 //!
 //! A new family is a field, a line in [`Metrics::new`] and a method that counts.
@@ -10,8 +10,10 @@
 mod grid;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use prometheus::core::Collector;
 use prometheus::{
     Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
@@ -27,6 +29,9 @@ use crate::rules;
 use crate::workload::Kind;
 use grid::Grid;
 
+/// What `transom_config_info` says of the defaults.
+const NO_FILE: &str = "default";
+
 /// All counters and gauges of one server.
 pub struct Metrics {
     registry: Registry,
@@ -34,6 +39,10 @@ pub struct Metrics {
     certificate_reloads: IntCounterVec,
     client_ca_reloads: IntCounterVec,
     inflight_bytes: IntGauge,
+    config_info: IntGaugeVec,
+    config_hash: ArcSwap<String>,
+    config_reloads: IntCounterVec,
+    config_last_reload_successful: IntGauge,
     errors: IntCounterVec,
     requests: Grid<4>,
     duration: [Histogram; 2],
@@ -74,6 +83,19 @@ impl Metrics {
         let registry = Registry::new();
         register_process(&registry);
         let build_info = gauges(&registry, "build_info", "1, by version.", "version");
+        let config_info = gauges(
+            &registry,
+            "config_info",
+            "1, by the hash of the configuration file that is in force.",
+            "hash",
+        );
+        config_info.with_label_values(&[NO_FILE]).set(1);
+        let config_last_reload_successful = gauge(
+            &registry,
+            "config_last_reload_successful",
+            "Whether the configuration file as it is now is in force.",
+        );
+        config_last_reload_successful.set(1);
         build_info
             .with_label_values(&[env!("CARGO_PKG_VERSION")])
             .set(1);
@@ -102,6 +124,16 @@ impl Metrics {
                 "inflight_bytes",
                 "Bytes of request bodies that are being read or answered.",
             ),
+            config_info,
+            config_hash: ArcSwap::from_pointee(NO_FILE.to_owned()),
+            config_reloads: counters(
+                &registry,
+                "config_reloads_total",
+                "Configurations found changed on disk, by whether the new one was taken.",
+                "result",
+                &["success", "failure"],
+            ),
+            config_last_reload_successful,
             errors: counters(
                 &registry,
                 "errors_total",
@@ -217,6 +249,28 @@ impl Metrics {
     /// So many bytes of bodies more are in flight, or fewer.
     pub fn inflight_bytes(&self, change: i64) {
         self.inflight_bytes.add(change);
+    }
+
+    /// The configuration file as it is now is in force, or not.
+    pub fn config_is_current(&self, current: bool) {
+        self.config_last_reload_successful.set(current.into());
+    }
+
+    /// A changed configuration was taken or refused.
+    pub fn config_reload(&self, taken: bool) {
+        let result = if taken { "success" } else { "failure" };
+        self.config_reloads.with_label_values(&[result]).inc();
+    }
+
+    /// The hash of the configuration file that is in force from now on.
+    pub fn config_in_force(&self, hash: &str) {
+        let old = self.config_hash.swap(Arc::new(hash.to_owned()));
+        // The new one first: at no time there is none.
+        self.config_info.with_label_values(&[hash]).set(1);
+        if *old != hash {
+            // It was there, unless two threads did this at once.
+            let _ = self.config_info.remove_label_values(&[old.as_str()]);
+        }
     }
 
     /// The expiry of the certificate that is served from now on, in seconds since 1970.
@@ -366,31 +420,4 @@ fn register_process(registry: &Registry) {
 fn register_process(_registry: &Registry) {}
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_label_is_there_at_zero() {
-        let text = Metrics::new().render();
-        for stage in Stage::ALL {
-            let line = format!("transom_errors_total{{stage=\"{}\"}} 0\n", stage.label());
-            assert!(text.contains(&line), "{line} is missing in\n{text}");
-        }
-        assert!(text.contains("transom_certificate_reloads_total{result=\"success\"} 0\n"));
-        assert!(text.contains("transom_certificate_reloads_total{result=\"failure\"} 0\n"));
-        let version = env!("CARGO_PKG_VERSION");
-        assert!(text.contains(&format!("transom_build_info{{version=\"{version}\"}} 1\n")));
-    }
-
-    #[test]
-    fn counts_what_it_is_told() {
-        let metrics = Metrics::new();
-        metrics.error(Stage::Panic);
-        metrics.certificate_reload(false);
-        metrics.certificate_expiry(1_900_000_000);
-        let text = metrics.render();
-        assert!(text.contains("transom_errors_total{stage=\"panic\"} 1\n"));
-        assert!(text.contains("transom_certificate_reloads_total{result=\"failure\"} 1\n"));
-        assert!(text.contains("transom_certificate_expiry_timestamp_seconds 1900000000\n"));
-    }
-}
+mod tests;

@@ -315,6 +315,11 @@ pub(crate) fn by_id(id: RuleId) -> &'static Rule {
     TABLE.rules[usize::from(id)]
 }
 
+/// The place of the rule with this code or name.
+pub(crate) fn find(name: &str) -> Option<RuleId> {
+    id(Rule::find(name)?.code)
+}
+
 /// The places of the rules that the evidence itself makes findings of.
 pub(crate) static OS_CONFLICT: LazyLock<RuleId> =
     LazyLock::new(|| id("WIN601").unwrap_or_default());

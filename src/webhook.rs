@@ -1,18 +1,20 @@
 //! One review: bytes in, answer out, counted and logged. Between the server and the core.
 //!
 //! Not here: HTTP beyond the answer's status (`server::router`), and any decision (`admit`).
+//! Which policy is in force is in `configuration`.
+
+mod configuration;
 
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
 use arc_swap::ArcSwap;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use crate::admit::{self, Verdict};
+use crate::config::ProfileName;
 use crate::decision::Effect;
 use crate::facts::Facts;
 use crate::metrics::{Metrics, Stage};
@@ -26,6 +28,8 @@ pub struct WebhookState {
     policy: ArcSwap<Policy>,
     facts: ArcSwap<Facts>,
     metrics: Arc<Metrics>,
+    /// Wins over the configuration's.
+    profile: Option<ProfileName>,
 }
 
 impl WebhookState {
@@ -35,24 +39,8 @@ impl WebhookState {
             policy: ArcSwap::from_pointee(policy),
             facts: ArcSwap::default(),
             metrics,
+            profile: None,
         }
-    }
-
-    /// Reads the configuration file, if there is one; else the defaults are in force.
-    ///
-    /// # Errors
-    /// When the file cannot be read, or is not understood to the letter.
-    pub fn load(config: Option<&Path>, metrics: Arc<Metrics>) -> Result<Self> {
-        let policy = match config {
-            None => Policy::default(),
-            Some(path) => {
-                let yaml = std::fs::read_to_string(path)
-                    .with_context(|| format!("cannot read the configuration {}", path.display()))?;
-                Policy::parse(&yaml)
-                    .with_context(|| format!("the configuration {}", path.display()))?
-            }
-        };
-        Ok(Self::new(policy, metrics))
     }
 
     /// What the cluster knows from now on.

@@ -97,9 +97,7 @@ fn every_example_in_the_configuration_is_valid() {
     );
     assert!(examples.len() > 20, "{}", examples.len());
     for (example, text) in examples {
-        let config: Config =
-            serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{example}: {error}"));
-        Policy::try_from(config).unwrap_or_else(|error| panic!("{example}: {error}"));
+        Policy::parse(&text).unwrap_or_else(|error| panic!("{example}: {error}"));
     }
 }
 

@@ -6,7 +6,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::{fs, thread};
 
@@ -17,7 +17,10 @@ use tokio::net::TcpStream;
 
 #[path = "support/client.rs"]
 mod client;
+#[path = "support/program.rs"]
+mod program;
 use client::{Authority, BOTH, PATIENCE, REVIEW, connect, exchange, get, post};
+use program::{run, transom};
 
 #[tokio::test]
 async fn the_first_run_needs_nothing() {
@@ -285,20 +288,4 @@ fn fails(directory: &Path, flags: &[&str]) -> String {
     let output = run(directory, &[&["serve"], flags, &ports].concat());
     assert_eq!(output.status.code(), Some(2));
     String::from_utf8(output.stderr).unwrap()
-}
-
-fn run(directory: &Path, args: &[&str]) -> Output {
-    transom(directory).args(args).output().unwrap()
-}
-
-/// The program, with nothing of our own environment that would change it.
-fn transom(directory: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_transom"));
-    command.current_dir(directory);
-    for (name, _) in std::env::vars() {
-        if name.starts_with("TRANSOM_") {
-            command.env_remove(name);
-        }
-    }
-    command
 }

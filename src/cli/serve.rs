@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use tracing_subscriber::filter::Targets;
 
+use super::ProfileArg;
+
 /// Flags of `transom serve`.
 #[derive(Args, Debug)]
 pub struct ServeArgs {
@@ -32,8 +34,14 @@ pub struct ServeArgs {
     pub admin_bind: SocketAddr,
 
     /// Configuration file (YAML, apiVersion transom.dev/v1alpha1, kind Config); without it, the defaults
+    ///
+    /// Read again when its bytes change; one that is not valid is refused and the old one is kept.
     #[arg(long, env = "TRANSOM_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
+
+    /// The profile.
+    #[command(flatten)]
+    pub profile: ProfileArg,
 
     /// Certificate chain to serve (PEM, leaf first), such as tls.crt of a mounted Secret
     ///

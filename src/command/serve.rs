@@ -9,7 +9,8 @@ use anyhow::{Context, Result};
 use crate::cli::ServeArgs;
 use crate::metrics::Metrics;
 use crate::server::tls::reload::PairFiles;
-use crate::server::{Limits, Options, Server, TlsSource, signals, watch};
+use crate::server::watch::{self, Look, Watched};
+use crate::server::{Limits, Options, Server, TlsSource, signals};
 use crate::webhook::WebhookState;
 
 /// Serves until a signal comes.
@@ -18,6 +19,7 @@ pub(super) fn run(args: ServeArgs) -> Result<()> {
         bind,
         admin_bind,
         config,
+        profile,
         tls_cert_file,
         tls_private_key_file,
         tls_client_ca_file,
@@ -49,14 +51,35 @@ pub(super) fn run(args: ServeArgs) -> Result<()> {
         },
     };
     let metrics = Arc::new(Metrics::new());
-    let webhook = Arc::new(WebhookState::load(config.as_deref(), Arc::clone(&metrics))?);
+    let name = config.as_ref().map(|path| path.display().to_string());
+    let config = config.map(|path| Watched::read("configuration", [path]));
+    let config = config.transpose().context("no configuration")?;
+    let file = name.as_deref().zip(config.as_ref());
+    let file = file.map(|(name, file)| (name, file.contents()[0].as_slice()));
+    let webhook = WebhookState::configured(file, profile.name, Arc::clone(&metrics))?;
+    let webhook = Arc::new(webhook);
     let runtime = tokio::runtime::Runtime::new().context("cannot start the threads")?;
     let done = runtime.block_on(async {
         let signals = signals::listen().context("cannot listen for signals")?;
-        let server = Server::bind(options, webhook, metrics).await?;
+        let mut server = Server::bind(options, Arc::clone(&webhook), Arc::clone(&metrics)).await?;
+        if let Some(file) = config {
+            server = server.with(keep_configuration(file, webhook, metrics));
+        }
         server.run(signals).await
     });
     // A drained server has nothing left to wait for, and an aborted one must not wait.
     runtime.shutdown_background();
     done
+}
+
+/// Puts the configuration file into force whenever it changes, forever.
+async fn keep_configuration(file: Watched<1>, webhook: Arc<WebhookState>, metrics: Arc<Metrics>) {
+    let take = |[bytes]: &[Vec<u8>; 1]| webhook.reload(bytes);
+    let count = |look: Look| {
+        metrics.config_is_current(look != Look::Refused);
+        if let Some(taken) = look.taken() {
+            metrics.config_reload(taken);
+        }
+    };
+    file.run(watch::POLL, take, count).await;
 }

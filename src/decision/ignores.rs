@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::Finding;
 use crate::object::At;
 use crate::policy::Policy;
-use crate::rules::{self, Rule, RuleId};
+use crate::rules::{self, RuleId};
 use crate::workload::Pod;
 
 const PREFIX: &str = "transom.dev/ignore.";
@@ -42,9 +42,7 @@ impl Ignores {
         let read = |at: At| {
             let tape = pod.tape;
             let name = tape.key_of(at).and_then(|key| key.strip_prefix(PREFIX));
-            let rule = name
-                .and_then(Rule::find)
-                .and_then(|rule| rules::id(rule.code));
+            let rule = name.and_then(rules::find);
             let reason = tape.text(at).unwrap_or_default();
             let flaw = match rule {
                 None => Some(Flaw::UnknownRule),

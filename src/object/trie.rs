@@ -3,6 +3,8 @@
 //! Every room lists its fields as [`Demand`]s; nothing else is read from a review. Not here: the
 //! walk itself (`object`), and what a value means (`os`, `rules`, `placement`).
 
+use std::fmt;
+
 use super::demand::{Anchor, Demand, Role, Shape, Spare};
 use super::index::NameIndex;
 
@@ -72,10 +74,17 @@ impl Node {
 
 /// All fields that are read from a review. One pod subtrie serves object, oldObject and every
 /// template; one container node serves the three container lists.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Trie {
     pub(crate) nodes: Vec<Node>,
     pub(crate) review: FieldId,
+}
+
+impl fmt::Debug for Trie {
+    /// Hundreds of nodes tell nobody anything.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trie").finish_non_exhaustive()
+    }
 }
 
 /// `seen` in the parse has one bit for each named field of a node.

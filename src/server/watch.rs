@@ -32,6 +32,29 @@ enum Refused<const N: usize> {
     Unreadable(PathBuf, io::ErrorKind),
 }
 
+/// What came of a look that found something new.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Changed contents are in force.
+    Taken,
+    /// They are refused, or cannot be read; the old ones stay.
+    Refused,
+    /// After that, the files hold again what is in force.
+    Healed,
+}
+
+impl Look {
+    /// Whether changed contents were taken, if there were any.
+    #[must_use]
+    pub fn taken(self) -> Option<bool> {
+        match self {
+            Self::Taken => Some(true),
+            Self::Refused => Some(false),
+            Self::Healed => None,
+        }
+    }
+}
+
 /// One of the files cannot be read.
 #[derive(Debug, Error)]
 #[error("cannot read {}", file.display())]
@@ -60,13 +83,12 @@ impl<const N: usize> Watched<N> {
         &self.contents
     }
 
-    /// Looks forever. `take` puts changed contents into force, all or nothing; `count` learns of each change
-    /// whether it was taken.
+    /// Looks forever. `take` puts changed contents into force, all or nothing; `count` learns what came of it.
     pub async fn run(
         mut self,
         poll: Duration,
         take: impl Fn(&[Vec<u8>; N]) -> Result<()>,
-        count: impl Fn(bool),
+        count: impl Fn(Look),
     ) {
         let mut ticks = tokio::time::interval(poll);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -85,14 +107,19 @@ impl<const N: usize> Watched<N> {
         &mut self,
         found: Result<[Vec<u8>; N], Unreadable>,
         take: impl Fn(&[Vec<u8>; N]) -> Result<()>,
-        count: impl Fn(bool),
+        count: impl Fn(Look),
     ) {
         let (refused, error) = match found {
             // What was wrong in between is over, and would be news if it came back.
-            Ok(contents) if contents == self.contents => return self.refused = None,
+            Ok(contents) if contents == self.contents => {
+                if self.refused.take().is_some() {
+                    count(Look::Healed);
+                }
+                return;
+            }
             Ok(contents) => match take(&contents) {
                 Ok(()) => {
-                    count(true);
+                    count(Look::Taken);
                     self.contents = contents;
                     return self.refused = None;
                 }
@@ -106,7 +133,7 @@ impl<const N: usize> Watched<N> {
         if self.refused.as_ref() == Some(&refused) {
             return;
         }
-        count(false);
+        count(Look::Refused);
         tracing::warn!(
             files = ?self.files,
             "the changed {} is refused and the old one kept: {error:#}",
@@ -155,7 +182,7 @@ mod tests {
         let mut test = Test::new();
         test.write("b", "b");
         test.look();
-        test.expect(&["b b"], &[true]);
+        test.expect(&["b b"], &[Look::Taken]);
     }
 
     #[test]
@@ -173,12 +200,12 @@ mod tests {
         fs::write(&test.watched.files[0], "b").unwrap();
         test.look();
         test.look();
-        test.expect(&[], &[false]);
+        test.expect(&[], &[Look::Refused]);
         assert_eq!(test.watched.contents(), &[b"a", b"a"]);
 
         fs::write(&test.watched.files[1], "b").unwrap();
         test.look();
-        test.expect(&["b b"], &[false, true]);
+        test.expect(&["b b"], &[Look::Refused, Look::Taken]);
     }
 
     #[test]
@@ -189,7 +216,7 @@ mod tests {
             test.look();
             test.look();
         }
-        test.expect(&[], &[false; 4]);
+        test.expect(&[], &[Look::Refused; 4]);
     }
 
     #[test]
@@ -199,7 +226,7 @@ mod tests {
             test.write(next, next);
             test.look();
         }
-        test.expect(&["b b", "a a", "b b"], &[true; 3]);
+        test.expect(&["b b", "a a", "b b"], &[Look::Taken; 3]);
     }
 
     #[test]
@@ -212,7 +239,8 @@ mod tests {
             fs::write(&test.watched.files[1], "a").unwrap();
             test.look();
         }
-        test.expect(&[], &[false; 2]);
+        let both = [Look::Refused, Look::Healed];
+        test.expect(&[], &[both, both].concat());
     }
 
     #[tokio::test]
@@ -243,7 +271,7 @@ mod tests {
         _directory: TempDir,
         watched: Watched<2>,
         taken: RefCell<Vec<String>>,
-        counted: RefCell<Vec<bool>>,
+        counted: RefCell<Vec<Look>>,
     }
 
     impl Test {
@@ -276,12 +304,12 @@ mod tests {
                 Ok(())
             };
             let found = read(&self.watched.files);
-            let count = |taken| self.counted.borrow_mut().push(taken);
+            let count = |look| self.counted.borrow_mut().push(look);
             self.watched.compare(found, take, count);
         }
 
         #[track_caller]
-        fn expect(&self, taken: &[&str], counted: &[bool]) {
+        fn expect(&self, taken: &[&str], counted: &[Look]) {
             assert_eq!(*self.taken.borrow(), taken);
             assert_eq!(*self.counted.borrow(), counted);
         }

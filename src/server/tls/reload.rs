@@ -12,7 +12,7 @@ use x509_parser::time::ASN1Time;
 
 use super::{ClientCa, Identity, Tls};
 use crate::metrics::Metrics;
-use crate::server::watch::Watched;
+use crate::server::watch::{Look, Watched};
 
 /// Where a chain and its key are.
 #[derive(Clone, Debug)]
@@ -79,8 +79,12 @@ pub(in crate::server) async fn keep_pair(
         announce(not_after, &metrics);
         Ok(())
     };
-    pair.run(poll, take, |taken| metrics.certificate_reload(taken))
-        .await;
+    let count = |look: Look| {
+        if let Some(taken) = look.taken() {
+            metrics.certificate_reload(taken);
+        }
+    };
+    pair.run(poll, take, count).await;
 }
 
 /// Keeps the CA of the clients up to date, forever.
@@ -94,8 +98,12 @@ pub(in crate::server) async fn keep_client_ca(
         tls.admit(&client_ca(contents)?)?;
         Ok(())
     };
-    ca.run(poll, take, |taken| metrics.client_ca_reload(taken))
-        .await;
+    let count = |look: Look| {
+        if let Some(taken) = look.taken() {
+            metrics.client_ca_reload(taken);
+        }
+    };
+    ca.run(poll, take, count).await;
 }
 
 fn identity([cert, key]: &[Vec<u8>; 2]) -> Result<Identity> {

@@ -1,0 +1,87 @@
+//! What is valid in a configuration and probably not what was meant; and the summary of one.
+//!
+//! Not here: what cannot be (`check`).
+
+use super::Policy;
+use super::show::is_changed;
+use crate::config::{Problem, Written};
+use crate::rules::{self, Action, Profile, Rule};
+use crate::yaml::Path;
+
+/// What somebody should look at again, in the order of the file.
+pub fn advice(written: &Written, policy: &Policy) -> Vec<Problem> {
+    let config = &written.config;
+    let mut problems = Vec::new();
+    let exempt = &config.exemptions.namespaces;
+    if !exempt.iter().any(|name| name == "kube-system") {
+        let problem =
+            "kube-system is not exempt: what the cluster needs to run can be refused; add it";
+        problems.push(Problem::value("exemptions.namespaces", problem));
+    }
+    for name in config
+        .namespaces
+        .keys()
+        .filter(|name| exempt.contains(name))
+    {
+        let path = Path::Key(&Path::Key(&Path::Root, "namespaces"), name).to_string();
+        let problem = "changes nothing: the namespace is exempt (exemptions.namespaces)";
+        problems.push(Problem::key(path, problem));
+    }
+    usual_rules(written, policy, &mut problems);
+    let is_off = |rule: &Rule| {
+        policy
+            .actions(rule)
+            .iter()
+            .all(|action| *action == Action::Off)
+    };
+    if !config.host_process.namespaces.is_empty() && Rule::find("WIN117").is_some_and(is_off) {
+        let problem = "changes nothing: rule WIN117 (host-process) is off";
+        problems.push(Problem::value("hostProcess.namespaces", problem));
+    }
+    let mut problems = written.locate(problems);
+    problems.sort_by_key(|problem| problem.place);
+    problems
+}
+
+/// More rules than this were written down for the record, as `transom config show` does.
+const MAX_USUAL: usize = 3;
+
+/// Rules that are set to what they are anyway.
+fn usual_rules(written: &Written, policy: &Policy, problems: &mut Vec<Problem>) {
+    let config = &written.config;
+    let is_usual = |name: &str| {
+        let rule = Rule::find(name);
+        rule.is_some_and(|rule| !is_changed(policy, written, rule))
+    };
+    let usual: Vec<_> = config
+        .rules
+        .iter()
+        .filter(|(name, _)| is_usual(name))
+        .collect();
+    let profile = Profile::from(config.profile).name();
+    if usual.len() > MAX_USUAL {
+        let (usual, all) = (usual.len(), config.rules.len());
+        let problem = format!("{usual} of {all} change nothing: profile {profile} has the same");
+        problems.push(Problem::key("rules", problem));
+        return;
+    }
+    for (name, action) in usual {
+        let action = Action::from(*action).name();
+        let problem = format!("changes nothing: {action} is the default of profile {profile}");
+        problems.push(Problem::value(format!("rules.{name}"), problem));
+    }
+}
+
+/// Profile, mode, and how many rules are not as the profile has them.
+pub fn summary(written: &Written, policy: &Policy) -> String {
+    let changed = rules::all()
+        .filter(|rule| is_changed(policy, written, rule))
+        .count();
+    let rules = match changed {
+        0 => "no rule changed".to_owned(),
+        1 => "1 rule changed".to_owned(),
+        n => format!("{n} rules changed"),
+    };
+    let profile = Profile::from(written.config.profile).name();
+    format!("profile {profile}, mode {}, {rules}", policy.mode.name())
+}

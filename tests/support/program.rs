@@ -1,0 +1,21 @@
+//! The program itself.
+#![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+pub(crate) fn run(directory: &Path, args: &[&str]) -> Output {
+    transom(directory).args(args).output().unwrap()
+}
+
+/// The program, with nothing of our own environment that would change it.
+pub(crate) fn transom(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_transom"));
+    command.current_dir(directory);
+    for (name, _) in std::env::vars() {
+        if name.starts_with("TRANSOM_") {
+            command.env_remove(name);
+        }
+    }
+    command
+}
