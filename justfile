@@ -22,6 +22,10 @@ test *ARGS:
 bench *ARGS:
     cargo bench {{ ARGS }}
 
+# docs/rules.md and docs/kep-116.md, written anew from the rule table
+docs:
+    UPDATE_DOCS=1 cargo test --test docs
+
 # Advisories, licences, bans and sources of the dependency tree (needs cargo-deny)
 deny:
     cargo deny check

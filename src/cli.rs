@@ -2,10 +2,14 @@
 //!
 //! Nothing here does anything: `command` does.
 
+mod explain;
+mod rules;
 mod serve;
 
 use clap::{Parser, Subcommand};
 
+pub use explain::ExplainArgs;
+pub use rules::{OutputFormat, RulesArgs};
 pub use serve::{LogFormat, ServeArgs};
 
 /// A Kubernetes admission webhook for clusters that mix Linux and Windows nodes.
@@ -21,6 +25,7 @@ pub struct Cli {
 
 /// The commands.
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant)] // one a process
 pub enum Command {
     /// Answer admission reviews over HTTPS
     ///
@@ -37,6 +42,25 @@ pub enum Command {
     /// connections are closed. A second signal aborts.
     #[command(verbatim_doc_comment)]
     Serve(ServeArgs),
+
+    /// List the rules with their default actions
+    ///
+    ///   transom rules                   all of them
+    ///   transom rules WIN3 run-as-user  those whose codes start with WIN3, and one by its name
+    ///   transom rules --profile kep-116 what KEP-116 to the letter makes of them
+    ///   transom rules -o json           everything that is known of them, for programs
+    ///
+    /// Where a rule tells cases apart, it has an action for each: deny/repair. REPAIR says whether the
+    /// field may be taken out instead of refusing the object. transom explain says the rest.
+    #[command(verbatim_doc_comment)]
+    Rules(RulesArgs),
+
+    /// Explain rules: what they look at, why it fails on Windows, what to write instead
+    ///
+    ///   transom explain WIN101
+    ///   transom explain run-as-user sub-path
+    #[command(verbatim_doc_comment, arg_required_else_help = true)]
+    Explain(ExplainArgs),
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 //!
 //! Not here: the flags themselves (`cli`), and anything that two commands share.
 
+mod explain;
+mod rules;
 mod serve;
 
 use std::process::ExitCode;
@@ -16,6 +18,9 @@ use crate::cli::{Cli, Command};
 /// The job could not be done; the error says why and what would help.
 pub fn run(cli: Cli) -> Result<ExitCode> {
     match cli.command {
-        Command::Serve(args) => serve::run(args).map(|()| ExitCode::SUCCESS),
+        Command::Serve(args) => serve::run(args),
+        Command::Rules(args) => rules::run(args),
+        Command::Explain(args) => explain::run(args),
     }
+    .map(|()| ExitCode::SUCCESS)
 }

@@ -25,13 +25,15 @@
 //! Where does a line go? It speaks of a pod's field: `rules`. How to reach a field: `object` or
 //! `workload`. Which operating system: `os`. What to do about findings: `decision`. Words:
 //! `message`. Bytes on the wire: `review`. Settings as they are written: `config`; in force:
-//! `policy`. Sockets: `server`. Flags: `cli`; what a command does: `command`.
+//! `policy`. Sockets: `server`. Flags: `cli`; what a command does: `command`. What the table says
+//! of itself to people: `explain`; where their terminal ends: `terminal`.
 
 pub mod admit;
 pub mod cli;
 pub mod command;
 pub mod config;
 pub mod decision;
+pub mod explain;
 pub mod facts;
 pub mod field;
 pub mod logging;
@@ -46,6 +48,7 @@ pub mod policy;
 pub mod review;
 pub mod rules;
 pub mod server;
+mod terminal;
 pub mod webhook;
 pub mod workload;
 

@@ -2,6 +2,7 @@
 
 use super::Action::{Deny, Repair, Warn};
 use super::check::{Case, Skip, TRUE, Test, case, pod};
+use super::guide::guide;
 use super::{Found, KEP, Rule, Tier, tier};
 use crate::workload::Pod;
 
@@ -30,6 +31,8 @@ pub(super) const RULES: &[Rule] = &[
             pod("hostNetwork", &[case(Test::Is(false), 0)]).skip(Skip::Ordinary),
         ],
         by_pod: Some(host_process_without_host_network),
+        guide: guide(include_str!("examples/WIN201.yaml"))
+            .fields(&[("spec.hostNetwork", "is not set, in HostProcess pods")]),
     },
     Rule {
         code: "WIN202",
@@ -41,6 +44,7 @@ pub(super) const RULES: &[Rule] = &[
         tiers: DENY,
         checks: &[pod("hostPID", TRUE).refused()],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN202.yaml")),
     },
     Rule {
         code: "WIN203",
@@ -52,6 +56,7 @@ pub(super) const RULES: &[Rule] = &[
         tiers: DENY,
         checks: &[pod("hostIPC", TRUE).refused()],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN203.yaml")),
     },
     Rule {
         code: "WIN204",
@@ -67,6 +72,7 @@ pub(super) const RULES: &[Rule] = &[
         )
         .refused()],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN204.yaml")),
     },
     Rule {
         code: "WIN205",
@@ -82,6 +88,7 @@ pub(super) const RULES: &[Rule] = &[
         )
         .refused()],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN205.yaml")),
     },
     Rule {
         code: "WIN206",
@@ -97,6 +104,7 @@ pub(super) const RULES: &[Rule] = &[
         )
         .skip(Skip::HostProcess)],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN206.yaml")),
     },
     Rule {
         code: "WIN207",
@@ -108,6 +116,7 @@ pub(super) const RULES: &[Rule] = &[
         tiers: WARN,
         checks: &[pod("dnsConfig.searches", SEVERAL)],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN207.yaml")),
     },
 ];
 

@@ -2,11 +2,41 @@
 //! the first ones, and builds are read off the images.
 
 use super::Action::{Deny, Off, Warn};
+use super::guide::guide;
 use super::{Found, KEP, Rule, tier};
 use crate::os::build;
 use crate::workload::Pod;
 
 const ASSIGN: &str = "https://kubernetes.io/docs/concepts/windows/user-guide/#ensuring-os-specific-workloads-land-on-the-appropriate-container-host";
+
+const HINTS: &[(&str, &str)] = &[
+    (
+        "spec.securityContext.windowsOptions",
+        "is empty, or a container's is",
+    ),
+    (
+        "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[*]",
+        "prefers Windows nodes",
+    ),
+    (r#"metadata.labels["kubernetes.io/os"]"#, "is windows"),
+    (
+        "spec.containers[*].image",
+        "is probably for Windows by its name",
+    ),
+    ("spec.containers[*].command[*]", WINDOWS_TEXT),
+    ("spec.containers[*].args[*]", WINDOWS_TEXT),
+    ("spec.containers[*].workingDir", WINDOWS_TEXT),
+    ("spec.containers[*].volumeMounts[*].mountPath", WINDOWS_TEXT),
+    ("spec.volumes[*].hostPath.path", WINDOWS_TEXT),
+    (
+        "spec.tolerations[*]",
+        "names a taint of Windows nodes by key and value",
+    ),
+];
+
+const WINDOWS_TEXT: &str = r"has C:\, \\.\pipe\, powershell.exe or cmd.exe in it";
+
+const DISAGREES: &str = "disagrees with another of these";
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -22,6 +52,21 @@ pub(super) const RULES: &[Rule] = &[
         ],
         checks: &[],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN601.yaml")).fields(&[
+            ("spec.os.name", "is neither linux nor windows, or not what the rest says"),
+            (r#"spec.nodeSelector["kubernetes.io/os"]"#, DISAGREES),
+            (r#"spec.nodeSelector["beta.kubernetes.io/os"]"#, DISAGREES),
+            (r#"spec.nodeSelector["node.kubernetes.io/windows-build"]"#, DISAGREES),
+            (
+                "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+                DISAGREES,
+            ),
+            ("spec.securityContext.windowsOptions", DISAGREES),
+            ("spec.containers[*].securityContext.windowsOptions", DISAGREES),
+            ("spec.containers[*].image", DISAGREES),
+        ])
+        .never(&["an annotation or namespace label transom.dev/os, which yields to the pod's own fields"])
+        .note("Such a pod is not patched, and its other fields are judged only if the stronger side says Windows."),
     },
     Rule {
         code: "WIN604",
@@ -33,6 +78,15 @@ pub(super) const RULES: &[Rule] = &[
         tiers: &[tier("", Warn, Warn)],
         checks: &[],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN604.yaml"))
+            .fields(HINTS)
+            .never(&[
+                "pods with evidence that is more than a hint",
+                "pods that ask for what only Linux has: a hostPath below /proc or /sys, capabilities.add, huge pages",
+            ])
+            .note(
+                "Hints never refuse: with the action deny it warns as well. evidence.acting in the configuration makes evidence of a hint.",
+            ),
     },
     Rule {
         code: "WIN605",
@@ -54,6 +108,17 @@ pub(super) const RULES: &[Rule] = &[
         ],
         checks: &[],
         by_pod: Some(other_builds),
+        guide: guide(include_str!("examples/WIN605.yaml")).fields(&[
+            ("spec.containers[*].image", "has a tag that names a Windows build: ltsc2019 or 1809, ltsc2022, ltsc2025"),
+            ("spec.initContainers[*].image", "the same"),
+            ("spec.ephemeralContainers[*].image", "the same"),
+            (r#"spec.nodeSelector["node.kubernetes.io/windows-build"]"#, "is another build"),
+            (
+                "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+                "requires another build",
+            ),
+        ])
+        .never(&["HostProcess pods", "images whose tag names no build"]),
     },
 ];
 
