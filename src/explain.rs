@@ -106,7 +106,8 @@ enum Body {
     Text(String),
     /// Cases with their actions, in each profile.
     Actions(Vec<(&'static str, [Action; 2])>),
-    Fields(Vec<Field>),
+    /// What makes values findings, each with the fields that it holds for.
+    Fields(Vec<(String, Vec<Field>)>),
     List(Vec<&'static str>),
     /// Parts of a pod, in YAML.
     Example {
@@ -127,7 +128,7 @@ fn parts(rule: &'static Rule) -> impl Iterator<Item = Section> {
     };
     let parts = [
         ("Actions", Body::Actions(actions(rule))),
-        ("Fields", Body::Fields(rule.fields())),
+        ("Fields", Body::Fields(fields(rule))),
         ("Never on", Body::List(rule.never())),
         ("Why", Body::Text(format!("{}{note}", rule.reason))),
         ("Instead", Body::Text(rule.remedy.to_owned())),
@@ -140,6 +141,18 @@ fn parts(rule: &'static Rule) -> impl Iterator<Item = Section> {
     parts
         .filter(|(_, body)| !matches!(body, Body::List(list) if list.is_empty()))
         .map(|(title, body)| Section { title, body })
+}
+
+/// The fields of a rule, those together that are findings alike.
+fn fields(rule: &Rule) -> Vec<(String, Vec<Field>)> {
+    let mut groups: Vec<(String, Vec<Field>)> = Vec::new();
+    for field in rule.fields() {
+        match groups.iter_mut().find(|(when, _)| *when == field.when) {
+            Some((_, fields)) => fields.push(field),
+            None => groups.push((field.when.clone(), vec![field])),
+        }
+    }
+    groups
 }
 
 /// The cases of a rule, with their actions in `current` and in `kep-116`.
@@ -179,15 +192,16 @@ fn repair(rule: &Rule) -> String {
         .collect();
     match harmless.as_slice() {
         [] => format!(
-            "Not by default, since it asks for something. The API server refuses the field beside \
-             spec.os.name: windows, which is not patched in while the field is there. With the \
-             action repair, /mutate takes the field out and warns. {ELSEWHERE}"
+            "Not by default, since it asks for something that would not be done. The API server \
+             refuses the field beside spec.os.name: windows, which is not patched in while the \
+             field is there. With the action repair, /mutate takes the field out and warns. \
+             {ELSEWHERE}"
         ),
         cases => format!(
-            "Yes, in the case {}: it asks for nothing that Windows lacks, but the API server refuses \
-             the field beside spec.os.name: windows. So the patch that adds spec.os, or finds it \
-             there, takes the field out, with a warning. {ELSEWHERE}",
-            cases.join(" or ")
+            "Yes, in the case \"{}\": it asks for nothing that Windows lacks, but the API server \
+             refuses the field beside spec.os.name: windows. So /mutate takes it out in the \
+             patch that adds spec.os, or where spec.os is there already, and warns. {ELSEWHERE}",
+            cases.join("\" or \"")
         ),
     }
 }

@@ -342,7 +342,7 @@ fn an_explanation_has_everything_in_every_format() {
                 pieces.push(row);
             }
             for field in rule.fields() {
-                pieces.push(format!("{} {}", field.path, field.when));
+                pieces.extend([field.path, field.when]);
             }
             for piece in pieces {
                 assert!(

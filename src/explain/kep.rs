@@ -44,7 +44,7 @@ pub struct Statement {
 /// What comes of a statement.
 #[derive(Debug)]
 pub enum Answer {
-    /// The codes of the rules that hold it.
+    /// The codes of the rules that hold it; `CODE: CASE`, where one case of a rule does.
     Rules(&'static [&'static str]),
     /// Why there is no rule.
     None(&'static str),
@@ -113,22 +113,33 @@ fn row(statement: &Statement) -> String {
     match statement.answer {
         Answer::None(reason) => format!("| {text} | none: {reason} | | |\n"),
         Answer::Rules(codes) => {
-            let cell = |of: &dyn Fn(&'static str) -> Option<String>| {
-                let cells = codes.iter().map(|code| of(code).unwrap_or_default());
-                cells.collect::<Vec<_>>().join("<br>")
+            let cell = |of: &dyn Fn(&'static str, Option<&str>) -> Option<String>| {
+                let cells = codes.iter().map(|code| match code.split_once(": ") {
+                    Some((code, case)) => of(code, Some(case)),
+                    None => of(code, None),
+                });
+                let cells: Vec<_> = cells.map(Option::unwrap_or_default).collect();
+                cells.join("<br>")
             };
-            let rules = cell(&|code| {
+            let rules = cell(&|code, case| {
                 let link = Rule::find(code).map(|rule| link(rule, "rules.md"));
-                link.or_else(|| Some(code.to_owned()))
+                let case = case.map_or_else(String::new, |case| format!(" ({case})"));
+                Some(link.unwrap_or_else(|| code.to_owned()) + &case)
             });
-            let [current, kep_116] = Profile::ALL.map(|profile| {
-                cell(&|code| {
-                    let done = actions(Rule::find(code)?, profile);
-                    let names: Vec<_> = done.iter().map(|action| action.name()).collect();
-                    Some(names.join("/"))
-                })
-            });
+            let [current, kep_116] = Profile::ALL
+                .map(|profile| cell(&|code, case| done(Rule::find(code)?, case, profile)));
             format!("| {text} | {rules} | {current} | {kep_116} |\n")
         }
     }
+}
+
+/// What a rule does by default: in one case, or in all of them.
+fn done(rule: &Rule, case: Option<&str>, profile: Profile) -> Option<String> {
+    if let Some(case) = case {
+        let tier = rule.tiers.iter().find(|tier| tier.when == case)?;
+        return Some(tier.action(profile).name().to_owned());
+    }
+    let actions = actions(rule, profile);
+    let names: Vec<_> = actions.iter().map(|action| action.name()).collect();
+    Some(names.join("/"))
 }

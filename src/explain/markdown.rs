@@ -54,6 +54,11 @@ rules:
 
 Fields are written as they are in a pod. In a workload they are below its pod template: `spec.template.spec`,
 `template.spec` in a PodTemplate, `spec.jobTemplate.spec.template.spec` in a CronJob.
+
+Some words of Windows: *ContainerUser* and *ContainerAdministrator* are accounts inside the container that Windows base
+images have, the one with few rights and the other with all. A *HostProcess* container runs on the node itself, as
+privileged containers do on Linux. A *gMSA* is an account of Active Directory that a container can act as. The *build*,
+such as 10.0.20348, tells releases of Windows Server apart.
 ";
 
 /// These rules, under the headings of their families, as in docs/rules.md.
@@ -93,16 +98,7 @@ fn section(rule: &'static Rule, parts: impl Iterator<Item = Section>) -> String 
         match body {
             Body::Text(text) => paragraph(&mut out, &format!("**{title}.** {}", escaped(&text))),
             Body::Actions(cases) => actions(&mut out, &cases),
-            Body::Fields(fields) => {
-                let line = |field: &Field| {
-                    let also = match field.in_all_containers {
-                        true => "; also in `initContainers` and `ephemeralContainers`",
-                        false => "",
-                    };
-                    format!("`{}` {}{also}", field.path, escaped(&field.when))
-                };
-                list(&mut out, title, fields.iter().map(line));
-            }
+            Body::Fields(groups) => fields(&mut out, title, &groups),
             Body::List(elements) => list(&mut out, title, elements.into_iter().map(escaped)),
             Body::Example { bad, good } => {
                 let [bad, good] = [bad, good].map(|yaml| format!("```yaml\n{yaml}```\n"));
@@ -124,6 +120,28 @@ fn section(rule: &'static Rule, parts: impl Iterator<Item = Section>) -> String 
         }
     }
     out
+}
+
+fn fields(out: &mut String, title: &str, groups: &[(String, Vec<Field>)]) {
+    let path = |field: &Field| {
+        let also = match field.in_all_containers {
+            true => " (also `initContainers` and `ephemeralContainers`)",
+            false => "",
+        };
+        format!("`{}`{also}", field.path)
+    };
+    out.push_str(&format!("**{title}**\n\n"));
+    for (when, fields) in groups {
+        let when = escaped(when);
+        if let [field] = fields.as_slice() {
+            wrap(out, &format!("{} {when}", path(field)), "- ", "  ", WIDTH);
+            continue;
+        }
+        wrap(out, &format!("{when}:"), "- ", "  ", WIDTH);
+        for field in fields {
+            wrap(out, &path(field), "  - ", "    ", WIDTH);
+        }
+    }
 }
 
 /// Each case and its actions in the two profiles.

@@ -20,7 +20,7 @@ fn explanation(rule: &'static Rule, width: usize) -> String {
         match body {
             Body::Text(text) => indented(&mut out, &text, width),
             Body::Actions(cases) => actions(&mut out, &cases),
-            Body::Fields(list) => fields(&mut out, &list, width),
+            Body::Fields(groups) => fields(&mut out, &groups, width),
             Body::List(list) => list.iter().for_each(|line| item(&mut out, line, width)),
             Body::Example { bad, good } => {
                 for (caption, yaml) in [("A finding:", bad), ("No finding:", good)] {
@@ -74,11 +74,19 @@ fn actions(out: &mut String, cases: &[(&str, [Action; 2])]) {
     }
 }
 
-fn fields(out: &mut String, fields: &[Field], width: usize) {
-    for Field { path, when, .. } in fields {
-        item(out, &format!("{path} {when}"), width);
+fn fields(out: &mut String, groups: &[(String, Vec<Field>)], width: usize) {
+    for (when, fields) in groups {
+        if let [field] = fields.as_slice() {
+            item(out, &format!("{} {when}", field.path), width);
+            continue;
+        }
+        item(out, &format!("{when}:"), width);
+        for field in fields {
+            out.push_str(&format!("    {}\n", field.path));
+        }
     }
-    let also = match fields.iter().any(|field| field.in_all_containers) {
+    let in_all = |field: &Field| field.in_all_containers;
+    let also = match groups.iter().any(|(_, fields)| fields.iter().any(in_all)) {
         true => "Of containers, also initContainers and ephemeralContainers. ",
         false => "",
     };

@@ -107,7 +107,12 @@ fn when(check: &Check, mixed: bool) -> String {
         false => tests().map(words).collect(),
     };
     all.dedup();
-    let all = all.join(" or ");
+    // "is true or false" instead of "is true or is false".
+    let nouns: Option<Vec<_>> = all.iter().map(|words| words.strip_prefix("is ")).collect();
+    let all = match nouns {
+        Some(nouns) => format!("is {}", nouns.join(" or ")),
+        None => all.join(" or "),
+    };
     match check.skip {
         Skip::HostProcess if mixed => format!("{all}, outside of HostProcess pods"),
         Skip::Ordinary if mixed => format!("{all}, in HostProcess pods"),

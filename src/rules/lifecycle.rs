@@ -70,7 +70,7 @@ pub(super) const RULES: &[Rule] = &[
         .validate_only()],
         by_pod: None,
         guide: guide(include_str!("examples/WIN503.yaml")).note(
-            "It is told by /validate alone: where the cluster does not know the field, the API server drops it before.",
+            "Only /validate tells of it: in a cluster that does not have the field, the API server drops it before that.",
         ),
     },
     Rule {

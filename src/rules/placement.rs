@@ -36,7 +36,10 @@ const HINTS: &[(&str, &str)] = &[
 
 const WINDOWS_TEXT: &str = r"has C:\, \\.\pipe\, powershell.exe or cmd.exe in it";
 
-const DISAGREES: &str = "disagrees with another of these";
+const NAMES_A_BUILD: &str =
+    "is tagged for another Windows build (ltsc2019, 1809, ltsc2022, ltsc2025)";
+
+const DISAGREES: &str = "disagrees with spec.os.name or another of these";
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -52,21 +55,34 @@ pub(super) const RULES: &[Rule] = &[
         ],
         checks: &[],
         by_pod: None,
-        guide: guide(include_str!("examples/WIN601.yaml")).fields(&[
-            ("spec.os.name", "is neither linux nor windows, or not what the rest says"),
-            (r#"spec.nodeSelector["kubernetes.io/os"]"#, DISAGREES),
-            (r#"spec.nodeSelector["beta.kubernetes.io/os"]"#, DISAGREES),
-            (r#"spec.nodeSelector["node.kubernetes.io/windows-build"]"#, DISAGREES),
-            (
-                "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
-                DISAGREES,
+        guide: guide(include_str!("examples/WIN601.yaml"))
+            .fields(&[
+                (
+                    "spec.os.name",
+                    "is neither linux nor windows, or disagrees with one of these",
+                ),
+                (r#"spec.nodeSelector["kubernetes.io/os"]"#, DISAGREES),
+                (r#"spec.nodeSelector["beta.kubernetes.io/os"]"#, DISAGREES),
+                (
+                    r#"spec.nodeSelector["node.kubernetes.io/windows-build"]"#,
+                    DISAGREES,
+                ),
+                (
+                    "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+                    DISAGREES,
+                ),
+                ("spec.securityContext.windowsOptions", DISAGREES),
+                (
+                    "spec.containers[*].securityContext.windowsOptions",
+                    DISAGREES,
+                ),
+                ("spec.containers[*].image", DISAGREES),
+            ])
+            .never(&["an annotation or label transom.dev/os, which yields to the pod's fields"])
+            .note(
+                "Such a pod is not patched, and the rest of it is judged only if the stronger side \
+                 says Windows.",
             ),
-            ("spec.securityContext.windowsOptions", DISAGREES),
-            ("spec.containers[*].securityContext.windowsOptions", DISAGREES),
-            ("spec.containers[*].image", DISAGREES),
-        ])
-        .never(&["an annotation or namespace label transom.dev/os, which yields to the pod's own fields"])
-        .note("Such a pod is not patched, and its other fields are judged only if the stronger side says Windows."),
     },
     Rule {
         code: "WIN604",
@@ -82,10 +98,12 @@ pub(super) const RULES: &[Rule] = &[
             .fields(HINTS)
             .never(&[
                 "pods with evidence that is more than a hint",
-                "pods that ask for what only Linux has: a hostPath below /proc or /sys, capabilities.add, huge pages",
+                "pods that ask for what only Linux has: a hostPath below /proc or /sys, \
+                 capabilities.add, huge pages",
             ])
             .note(
-                "Hints never refuse: with the action deny it warns as well. evidence.acting in the configuration makes evidence of a hint.",
+                "Hints never refuse: with the action deny it warns as well. evidence.acting in the \
+                 configuration makes evidence of a hint.",
             ),
     },
     Rule {
@@ -108,17 +126,21 @@ pub(super) const RULES: &[Rule] = &[
         ],
         checks: &[],
         by_pod: Some(other_builds),
-        guide: guide(include_str!("examples/WIN605.yaml")).fields(&[
-            ("spec.containers[*].image", "has a tag that names a Windows build: ltsc2019 or 1809, ltsc2022, ltsc2025"),
-            ("spec.initContainers[*].image", "the same"),
-            ("spec.ephemeralContainers[*].image", "the same"),
-            (r#"spec.nodeSelector["node.kubernetes.io/windows-build"]"#, "is another build"),
-            (
-                "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
-                "requires another build",
-            ),
-        ])
-        .never(&["HostProcess pods", "images whose tag names no build"]),
+        guide: guide(include_str!("examples/WIN605.yaml"))
+            .fields(&[
+                ("spec.containers[*].image", NAMES_A_BUILD),
+                ("spec.initContainers[*].image", NAMES_A_BUILD),
+                ("spec.ephemeralContainers[*].image", NAMES_A_BUILD),
+                (
+                    r#"spec.nodeSelector["node.kubernetes.io/windows-build"]"#,
+                    "is another build",
+                ),
+                (
+                    "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+                    "requires another build",
+                ),
+            ])
+            .never(&["HostProcess pods", "images whose tag names no build"]),
     },
 ];
 

@@ -12,7 +12,7 @@ const RESOURCES: &str =
     "https://kubernetes.io/docs/concepts/configuration/windows-resource-management/";
 
 const NO_RESOURCES: &[&str] = &["ephemeral containers, which cannot have resources"];
-const WITHOUT_LIMIT: &str = "is not set, and no limit that the API server would take for it";
+const WITHOUT_LIMIT: &str = "is not set, nor a limit, which the API server takes for it";
 
 const OFF_OR_WARN: &[Tier] = &[tier("", Off, Warn)];
 

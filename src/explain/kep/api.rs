@@ -32,7 +32,7 @@ pub(super) const REFERENCE: Document = Document {
                 ),
                 by(
                     "No container runs without isolation, so none has the node's privileges or identity.",
-                    &["WIN113"],
+                    &["WIN113: true"],
                 ),
                 by(
                     "Mounts are directories, not single files.",
@@ -41,7 +41,7 @@ pub(super) const REFERENCE: Document = Document {
                 by("Mounts do not reach back to the node.", &["WIN302"]),
                 by(
                     "The registry and the account database have to be writable: no read-only filesystems.",
-                    &["WIN115"],
+                    &["WIN115: true"],
                 ),
                 none("Read-only volumes work.", WORKS),
                 by(

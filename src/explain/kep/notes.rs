@@ -37,7 +37,7 @@ pub(super) const EARLIER: Document = Document {
                     "A volume cannot be mounted in some containers of a pod and not in others.",
                     "works since Windows Server 2019",
                 ),
-                by("FlexVolumes do not work.", &["WIN308"]),
+                by("FlexVolumes do not work.", &["WIN308: iscsi, flexVolume"]),
                 none(
                     "A volume plugin for SMB is proposed.",
                     "works: persistent volumes of the CSI driver smb.csi.k8s.io",
@@ -87,7 +87,7 @@ pub(super) const EARLIER: Document = Document {
                 ),
                 by(
                     "readOnlyRootFilesystem would be possible, but is not there.",
-                    &["WIN115"],
+                    &["WIN115: true"],
                 ),
                 none(
                     "Fields for numeric IDs need others beside them for names and security identifiers.",
@@ -104,7 +104,7 @@ pub(super) const EARLIER: Document = Document {
 
 pub(super) const LIMITATIONS: Document = Document {
     title: "Notes on Kubernetes 1.19",
-    about: "Notes on what was supported a year and a half later. What they repeat of the KEP's lists of fields is above.",
+    about: "Notes on what was supported a year and a half later. What they repeat of the KEP's concepts and fields is above.",
     chapters: &[
         Chapter {
             title: "Control plane, nodes, compatibility",
@@ -129,7 +129,7 @@ pub(super) const LIMITATIONS: Document = Document {
             statements: &[
                 by(
                     "Privileged containers do not exist; none takes the node's identity.",
-                    &["WIN113"],
+                    &["WIN113: true"],
                 ),
                 by(
                     "The termination grace period is not implemented.",
@@ -169,7 +169,7 @@ pub(super) const LIMITATIONS: Document = Document {
                     &["WIN301"],
                 ),
                 by("Mounts do not reach back to the node.", &["WIN302"]),
-                by("No read-only root filesystem.", &["WIN115"]),
+                by("No read-only root filesystem.", &["WIN115: true"]),
                 none("Read-only volumes work.", WORKS),
                 by(
                     "No masks, modes or permissions for single users.",

@@ -73,7 +73,7 @@ pub(super) const KEP: Document = Document {
                 ),
                 by(
                     "Windows Server 2019 is the only release, for nodes and for containers.",
-                    &["WIN605"],
+                    &["WIN605: any build but 10.0.17763"],
                 ),
                 by(
                     "Clusters mix Linux and Windows nodes; containers have to land on nodes of their own operating system.",
@@ -87,7 +87,7 @@ pub(super) const KEP: Document = Document {
                 none("Conformance tests pass with Windows images.", PROJECT),
                 by(
                     "Storage: flexVolume for SMB and iSCSI, azureFile and azureDisk in the tree.",
-                    &["WIN308"],
+                    &["WIN308: iscsi, flexVolume"],
                 ),
             ],
         },
@@ -107,7 +107,10 @@ pub(super) const KEP: Document = Document {
                 none("Calico as a network plugin.", CLUSTER),
                 by(
                     "Hyper-V isolation is alpha, with one container a pod.",
-                    &["WIN506"],
+                    &[
+                        "WIN506: with one container",
+                        "WIN506: with several containers",
+                    ],
                 ),
                 none(
                     "Whether RuntimeClasses will simplify scheduling is not clear.",
@@ -134,7 +137,7 @@ pub(super) const KEP: Document = Document {
                     "works: windowsOptions.runAsUserName, stable since 1.18; WIN101 points to it",
                 ),
                 by(
-                    "Local traffic policy of Services, and direct server return.",
+                    "Local traffic policy of Services and direct server return are still to come.",
                     &["WIN702"],
                 ),
             ],
@@ -156,7 +159,7 @@ pub(super) const KEP: Document = Document {
         Chapter {
             title: "What will never work",
             statements: &[
-                by("Privileged containers.", &["WIN113"]),
+                by("Privileged containers.", &["WIN113: true"]),
                 by(
                     "Privilege and access control in security contexts: capabilities, SELinux, AppArmor, seccomp and others.",
                     &["WIN108", "WIN109", "WIN110", "WIN111", "WIN112"],
@@ -172,7 +175,7 @@ pub(super) const KEP: Document = Document {
                 by("Subpath mounts, of Secrets also.", &["WIN301"]),
                 by("Mounts projected back to the node.", &["WIN302"]),
                 by("defaultMode, which needs user and group IDs.", &["WIN306"]),
-                by("A read-only root filesystem.", &["WIN115"]),
+                by("A read-only root filesystem.", &["WIN115: true"]),
                 none("Read-only mounts of volumes work.", WORKS),
                 by("Block devices.", &["WIN303"]),
                 none(
@@ -183,7 +186,7 @@ pub(super) const KEP: Document = Document {
                 by("Memory as the medium of a volume.", &["WIN304"]),
                 by(
                     "CSI plugins, which need privileged containers.",
-                    &["WIN308"],
+                    &["WIN308: csi"],
                 ),
                 by(
                     "User and group IDs of files, permissions for single Linux users.",
@@ -202,7 +205,7 @@ pub(super) const KEP: Document = Document {
                 ),
                 none(
                     "The node problem detector runs on Linux only.",
-                    "its DaemonSet selects Linux nodes; on Windows WIN113 refuses what it asks for",
+                    "its DaemonSet belongs on Linux nodes; on Windows WIN113 refuses what it asks for",
                 ),
                 none("win-overlay on Windows Server 1803.", CLUSTER),
                 none(
@@ -220,7 +223,7 @@ pub(super) const KEP: Document = Document {
                 ),
                 by(
                     "That is Windows Server 2019 (1809) and no other.",
-                    &["WIN605"],
+                    &["WIN605: any build but 10.0.17763"],
                 ),
                 none(
                     "Which releases are supported for how long; version skew between kubelet and control plane.",
