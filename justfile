@@ -26,6 +26,14 @@ bench *ARGS:
 docs:
     UPDATE_DOCS=1 cargo test --test docs
 
+# Instructions of an answer, as multiples of a bare walk, against their limits (needs valgrind)
+instructions:
+    cargo bench --bench instructions
+
+# Change the rule table in one place at a time, and see whether a test notices; or the rows of one family: just mutants WIN3
+mutants *ARGS:
+    cargo test --features mutants --test mutants -- {{ ARGS }}
+
 # Advisories, licences, bans and sources of the dependency tree (needs cargo-deny)
 deny:
     cargo deny check

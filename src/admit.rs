@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use crate::decision::{self, Case, Decision, Endpoint, Exemption, Finding};
+use crate::decision::{self, Case, Decision, Effect, Endpoint, Exemption, Finding};
 use crate::facts::{Facts, NamespaceFacts};
 use crate::mode::Mode;
 use crate::object::demand::Role;
@@ -44,7 +44,7 @@ fn judge<'r, 'a>(
     namespace: Option<&'r NamespaceFacts>,
     mode: Mode,
 ) -> Outcome<'r, 'a> {
-    let Some(kind) = judged_kind(request) else {
+    let Some(kind) = judged_kind(request, policy) else {
         return Outcome::Exempt(Exemption::Unknown);
     };
     if let Some(exemption) = exemption(kind, request, policy, mode) {
@@ -61,35 +61,41 @@ fn judge<'r, 'a>(
         return Outcome::Exempt(Exemption::RuntimeClass);
     }
 
-    let detection = os::detect(&pod, namespace, &policy.evidence, facts);
-    if !detection.concerns_us() {
-        return Outcome::Judged(Judgement {
-            detection,
-            ..Judgement::default()
-        });
-    }
-
-    let hits = evaluate(&pod, &detection, request, policy);
-    let old = old_pod(request, kind);
-    let known = old.as_ref().map_or_else(Vec::new, |old| {
-        let detection = os::detect(old, namespace, &policy.evidence, facts);
-        let mut known = evaluate(old, &detection, request, policy);
-        known.extend(detection.conflict.map(decision::conflict_hit));
-        known
-    });
-
-    let case = Case {
+    let detect = |pod: &Pod<'_, '_>| match kind {
+        Kind::Service => {
+            let name = request.namespace().unwrap_or_default();
+            os::detect_service(pod, name, namespace, facts)
+        }
+        _ => os::detect(pod, namespace, &policy.evidence, facts),
+    };
+    let detection = detect(&pod);
+    let mut case = Case {
         endpoint,
         request,
         kind,
         pod: &pod,
-        old: old.as_ref(),
+        old: None,
         detection: &detection,
         mode,
         namespace,
         policy,
     };
-    let decision = decision::decide(&case, hits, &known);
+    let decision = if detection.concerns_us() {
+        let evaluate =
+            |pod, detection: &Detection| evaluate(pod, detection, request, policy, facts);
+        let hits = evaluate(&pod, &detection);
+        let old = old_pod(request, kind);
+        let known = old.as_ref().map_or_else(Vec::new, |old| {
+            let detection = detect(old);
+            let mut known = evaluate(old, &detection);
+            known.extend(detection.conflict.map(decision::conflict_hit));
+            known
+        });
+        case.old = old.as_ref();
+        decision::decide(&case, hits, &known)
+    } else {
+        decision::decide_linux(&case)
+    };
     Outcome::Judged(Judgement {
         detection,
         decision,
@@ -98,8 +104,11 @@ fn judge<'r, 'a>(
 }
 
 /// The kinds, operations and subresources that the webhooks are for.
-fn judged_kind(request: &Request<'_>) -> Option<Kind> {
+fn judged_kind(request: &Request<'_>, policy: &Policy) -> Option<Kind> {
     let kind = request.kind()?;
+    if kind == Kind::Service && !policy.services {
+        return None;
+    }
     let judged = match (request.operation(), request.sub_resource()) {
         (Operation::Create | Operation::Update, None) => true,
         (Operation::Update, Some("ephemeralcontainers")) => kind == Kind::Pod,
@@ -171,12 +180,14 @@ fn evaluate(
     detection: &Detection,
     request: &Request<'_>,
     policy: &Policy,
+    facts: &Facts,
 ) -> Vec<Hit> {
     let mut hits = Vec::new();
     if detection.is_windows() {
         let namespace = request.namespace().unwrap_or_default();
         let context = Context {
             pod,
+            facts,
             host_process_allowed: policy.host_process_namespaces.contains(namespace),
         };
         let is_off = |rule, tier| policy.action(rule, tier) == Action::Off;
@@ -308,7 +319,8 @@ impl<'r, 'a> Verdict<'r, 'a> {
 
     /// Whether the answer warns of anything.
     pub fn warns(&self) -> bool {
-        self.mode >= Mode::Warn && !self.findings().is_empty()
+        let is_told = |finding: &Finding| finding.effect != Effect::Ignore;
+        self.mode >= Mode::Warn && self.findings().iter().any(is_told)
     }
 
     /// The patch as JSON; `None` where nothing changes.

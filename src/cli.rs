@@ -38,6 +38,10 @@ pub enum Command {
     ///
     ///   transom serve --tls-cert-file /tls/tls.crt --tls-private-key-file /tls/tls.key
     ///
+    /// With --tls-client-ca-file, only clients with a certificate of that CA get in:
+    ///
+    ///   transom serve --tls-client-ca-file certs/client-ca.crt
+    ///
     /// SIGTERM drains: /readyz fails at once, reviews are answered for --drain-seconds more, then
     /// connections are closed. A second signal aborts.
     #[command(verbatim_doc_comment)]
@@ -68,6 +72,7 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+    use crate::server::Limits;
 
     #[test]
     fn the_definition_is_sound() {
@@ -83,6 +88,26 @@ mod tests {
                 clap::error::ErrorKind::MissingRequiredArgument
             );
         }
+    }
+
+    #[test]
+    fn rejects_a_number_of_connections_that_answers_nobody() {
+        for number in ["0", "-1", "many", ""] {
+            let flag = format!("--max-connections={number}");
+            let error = Cli::try_parse_from(["transom", "serve", &flag]).unwrap_err();
+            let error = error.to_string();
+            assert!(error.contains("--max-connections"), "{error}");
+            assert!(error.contains("; give "), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_defaults_of_flags_are_those_of_the_server() {
+        let Command::Serve(args) = Cli::parse_from(["transom", "serve"]).command;
+        let limits = Limits::default();
+        assert_eq!(args.max_body_bytes, limits.body_bytes);
+        assert_eq!(args.max_inflight_bytes, limits.inflight_bytes);
+        assert_eq!(args.max_connections, limits.connections);
     }
 
     #[test]

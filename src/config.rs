@@ -36,6 +36,10 @@ pub struct Config {
     #[serde(default)]
     #[serde(deserialize_with = "given")]
     pub rules: BTreeMap<String, ActionName>,
+    /// Rules, by code or name, that an annotation `transom.dev/ignore.CODE` may silence.
+    #[serde(default)]
+    #[serde(deserialize_with = "given")]
+    pub ignorable: Vec<String>,
     /// Who is never judged.
     #[serde(default)]
     pub exemptions: ExemptionConfig,
@@ -48,6 +52,10 @@ pub struct Config {
     /// What Windows pods are given.
     #[serde(default)]
     pub placement: PlacementConfig,
+    /// Whether pods without any evidence of Windows are kept on Linux nodes; a namespace's label
+    /// `transom.dev/linux-guard` wins.
+    #[serde(default)]
+    pub linux_guard: bool,
     /// Where HostProcess containers may run, as far as rule WIN117 is on.
     #[serde(default)]
     pub host_process: HostProcessConfig,
@@ -62,10 +70,12 @@ impl Default for Config {
             mode: ModeName::default(),
             namespaces: BTreeMap::new(),
             rules: BTreeMap::new(),
+            ignorable: Vec::new(),
             exemptions: ExemptionConfig::default(),
             owned_objects: OwnedObjects::default(),
             evidence: EvidenceConfig::default(),
             placement: PlacementConfig::default(),
+            linux_guard: false,
             host_process: HostProcessConfig::default(),
         }
     }

@@ -4,17 +4,21 @@
 //! own (ratchet, owned objects). Not here: how flaws are found (`rules`, `os`), the words
 //! (`message`), the bytes (`review`).
 
+mod ignores;
 mod placing;
 mod ratchet;
 
+pub(crate) use ignores::{Flaw, Ignore};
+
 use crate::facts::NamespaceFacts;
 use crate::mode::Mode;
-use crate::os::{Conflict, Detection};
+use crate::os::{Between, Conflict, Detection};
 use crate::patch::Patch;
 use crate::policy::Policy;
 use crate::review::Request;
 use crate::rules::{self, Action, Hit, Rule};
 use crate::workload::{Kind, Pod};
+use ignores::Ignores;
 use placing::Placing;
 use ratchet::{KnownHits, in_new_container};
 
@@ -87,6 +91,8 @@ pub enum Effect {
     Warn,
     /// The patch takes the field out.
     Repair,
+    /// Nothing: an annotation of the object silences the rule.
+    Ignore,
 }
 
 impl Effect {
@@ -96,6 +102,7 @@ impl Effect {
             Self::Deny => "deny",
             Self::Warn => "warn",
             Self::Repair => "repair",
+            Self::Ignore => "ignore",
         }
     }
 }
@@ -143,7 +150,17 @@ pub(crate) struct Decision {
     pub(crate) denied: bool,
     /// What the answer tells, sorted by rule and then by place.
     pub(crate) findings: Vec<Finding>,
+    /// Annotations that silence findings, or were meant to.
+    pub(crate) ignores: Vec<Ignore>,
     pub(crate) patch: Patch,
+}
+
+/// What is done about a pod that is not for Windows.
+pub(crate) fn decide_linux(case: &Case<'_, '_, '_>) -> Decision {
+    Decision {
+        patch: placing::guard(case),
+        ..Decision::default()
+    }
 }
 
 /// Decides. `hits` are all that the table found in the pod, `known` those of the old object.
@@ -152,7 +169,8 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
         let is_new = in_new_container(case);
         hits.retain(|hit| is_new(hit.at));
     }
-    let place = Placing::of(case, &hits);
+    let ignores = Ignores::of(case.pod, case.policy);
+    let place = Placing::of(case, &hits, &ignores);
     let known = KnownHits::new(case.old, known);
     let lenient = is_owned(case) && !case.policy.enforce_owned || case.request.is_being_deleted();
 
@@ -164,6 +182,7 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
         let action = case.policy.action(hit.rule, hit.tier);
         let mut effect = match action {
             Action::Off => continue,
+            _ if ignores.cover(hit.rule) => Effect::Ignore,
             Action::Warn => Effect::Warn,
             _ if place.repairs(action, hit) => Effect::Repair,
             Action::Deny => Effect::Deny,
@@ -177,13 +196,14 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
         }
         findings.push(Finding { hit: *hit, effect });
     }
-    findings.extend(conflict(case, &known));
-    findings.extend(unplaced(case));
+    findings.extend(conflict(case, &known, &ignores));
+    findings.extend(unplaced(case, &ignores));
     findings.sort_by_key(|finding| (finding.hit.rule, finding.hit.at));
 
     match case.endpoint {
         Endpoint::Validate => Decision {
             denied: findings.iter().any(|f| f.effect == Effect::Deny),
+            ignores: ignores.that_matter(&findings),
             findings,
             patch: Patch::default(),
         },
@@ -202,6 +222,7 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
                 }
                 return Decision {
                     denied: true,
+                    ignores: ignores.that_matter(&findings),
                     findings,
                     patch: Patch::default(),
                 };
@@ -209,6 +230,7 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
             findings.retain(|finding| finding.effect == Effect::Repair);
             Decision {
                 denied: false,
+                ignores: Vec::new(),
                 patch: place.patch(case, &findings),
                 findings,
             }
@@ -220,19 +242,24 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
 pub(crate) fn conflict_hit(conflict: Conflict) -> Hit {
     let Conflict {
         at,
-        decisive,
+        between,
         against,
     } = conflict;
+    let (rule, tier) = match between {
+        Between::Decisive => (*rules::OS_CONFLICT, 0),
+        Between::Acting => (*rules::OS_CONFLICT, 1),
+        Between::Images => (*rules::MIXED_OS, 0),
+    };
     Hit {
         against,
-        ..Hit::new(*rules::OS_CONFLICT, u8::from(!decisive), at)
+        ..Hit::new(rule, tier, at)
     }
 }
 
-/// WIN601: the evidence contradicts itself.
-fn conflict(case: &Case<'_, '_, '_>, known: &KnownHits) -> Option<Finding> {
+/// WIN601, WIN602: the evidence contradicts itself.
+fn conflict(case: &Case<'_, '_, '_>, known: &KnownHits, ignores: &Ignores) -> Option<Finding> {
     let hit = case.detection.conflict.map(conflict_hit)?;
-    let mut effect = effect_of(case, &hit)?;
+    let mut effect = effect_of(case, &hit, ignores)?;
     // A denial stays one even for owned objects: no node will ever run such a pod.
     if effect == Effect::Deny && (case.request.is_being_deleted() || known.contains(case.pod, &hit))
     {
@@ -242,18 +269,20 @@ fn conflict(case: &Case<'_, '_, '_>, known: &KnownHits) -> Option<Finding> {
 }
 
 /// WIN604: nothing but hints.
-fn unplaced(case: &Case<'_, '_, '_>) -> Option<Finding> {
+fn unplaced(case: &Case<'_, '_, '_>, ignores: &Ignores) -> Option<Finding> {
     let hit = Hit::new(*rules::UNPLACED, 0, case.detection.hint?.at?);
-    Some(Finding {
-        hit,
+    let effect = match effect_of(case, &hit, ignores)? {
+        Effect::Ignore => Effect::Ignore,
         // Hints never deny.
-        effect: effect_of(case, &hit).map(|_| Effect::Warn)?,
-    })
+        _ => Effect::Warn,
+    };
+    Some(Finding { hit, effect })
 }
 
-fn effect_of(case: &Case<'_, '_, '_>, hit: &Hit) -> Option<Effect> {
+fn effect_of(case: &Case<'_, '_, '_>, hit: &Hit, ignores: &Ignores) -> Option<Effect> {
     match case.policy.action(hit.rule, hit.tier) {
         Action::Off => None,
+        _ if ignores.cover(hit.rule) => Some(Effect::Ignore),
         Action::Deny => Some(Effect::Deny),
         Action::Warn | Action::Repair => Some(Effect::Warn),
     }

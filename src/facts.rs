@@ -18,6 +18,8 @@ pub struct Facts {
     pub nodes: HashMap<String, NodeFacts>,
     /// By the image's name as pods write it.
     pub images: HashMap<String, ImageFacts>,
+    /// The labels of pods that are known to be for Windows, by namespace.
+    pub windows_pods: HashMap<String, Vec<HashMap<String, String>>>,
 }
 
 /// What the labels of a namespace say.
@@ -29,6 +31,8 @@ pub struct NamespaceFacts {
     pub os: Option<Os>,
     /// `transom.dev/set-pod-os`: `always` or `never`.
     pub set_pod_os: Option<bool>,
+    /// `transom.dev/linux-guard`: `true` or `false`.
+    pub linux_guard: Option<bool>,
     /// Pod Security is enforced here at a version before v1.25, which does not know `spec.os`.
     pub old_pod_security: bool,
 }
@@ -48,6 +52,7 @@ impl NamespaceFacts {
                         _ => None,
                     };
                 }
+                "transom.dev/linux-guard" => facts.linux_guard = value.parse().ok(),
                 "pod-security.kubernetes.io/enforce-version" => {
                     facts.old_pod_security = minor_version(value).is_some_and(|minor| minor < 25);
                 }
@@ -75,6 +80,8 @@ pub struct RuntimeClassFacts {
 pub struct NodeFacts {
     /// From the label `kubernetes.io/os`.
     pub os: Option<Os>,
+    /// From the label `node.kubernetes.io/windows-build`, such as `10.0.17763`.
+    pub build: Option<String>,
 }
 
 /// What a registry says of an image.
@@ -89,6 +96,8 @@ pub struct ImageFacts {
 pub struct Platform {
     /// `None`: neither Linux nor Windows.
     pub os: Option<Os>,
+    /// The Windows build without its revision, such as `10.0.17763`.
+    pub build: Option<String>,
 }
 
 #[cfg(test)]
@@ -101,6 +110,7 @@ mod tests {
             ("transom.dev/mode", "audit"),
             ("transom.dev/os", "windows"),
             ("transom.dev/set-pod-os", "never"),
+            ("transom.dev/linux-guard", "true"),
             ("pod-security.kubernetes.io/enforce-version", "v1.24"),
             ("team", "shop"),
         ]);
@@ -110,6 +120,7 @@ mod tests {
                 mode: Some(Mode::Audit),
                 os: Some(Os::Windows),
                 set_pod_os: Some(false),
+                linux_guard: Some(true),
                 old_pod_security: true,
             }
         );

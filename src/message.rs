@@ -8,11 +8,12 @@ use std::fmt::{Result, Write};
 use std::ops::Range;
 
 use crate::admit::{Judgement, Outcome, Verdict};
-use crate::decision::{Effect, Endpoint, Finding};
+use crate::decision::{Effect, Endpoint, Finding, Flaw, Ignore};
 use crate::mode::Mode;
 use crate::object::demand::Role;
 use crate::object::{At, Tape};
-use crate::os::{Detection, Evidence, Source};
+use crate::os::{Conflict, Detection, Evidence, OS_LABEL, Os, Source};
+use crate::patch::Change;
 use crate::rules;
 
 /// As many findings are told in full; the rest is counted.
@@ -106,7 +107,8 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
     fn subject(&self, judgement: &Judgement<'_, '_>, out: &mut dyn Write) -> Result {
         let kind = self.verdict.kind_name();
         let detection = &judgement.detection;
-        if detection.conflict.is_some_and(|conflict| conflict.decisive) {
+        let is_certain = |conflict: Conflict| conflict.between.is_certain();
+        if detection.conflict.is_some_and(is_certain) {
             return write!(out, "no node can run this {kind} as it is written:");
         }
         write!(out, "this {kind} is for Windows")?;
@@ -133,6 +135,7 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
             Source::NodeName => write!(out, ", a {os} node"),
             Source::RuntimeClass => write!(out, ", which selects {os} nodes"),
             Source::Registry => write!(out, ", an image for {os} only"),
+            Source::SelectedPods => write!(out, ", which selects {os} pods"),
             _ => Ok(()),
         }
     }
@@ -214,7 +217,11 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
         let told = || {
             let allowed = verdict.allowed();
             self.findings()
-                .filter(move |(finding, _)| allowed || finding.effect != Effect::Deny)
+                .filter(move |(finding, _)| match finding.effect {
+                    Effect::Deny => allowed,
+                    Effect::Ignore => false,
+                    Effect::Warn | Effect::Repair => true,
+                })
         };
         for (finding, path) in told().take(FULL) {
             warning(&|out| {
@@ -236,8 +243,27 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
         if count > FULL {
             warning(&|out| write!(out, "transom: and {} more findings", count - FULL));
         }
+        for ignore in judgement.decision.ignores.iter().take(FULL) {
+            if let Some(flaw) = ignore.flaw {
+                warning(&|out| self.without_effect(ignore, flaw, out));
+            }
+        }
         if count > 0 && verdict.allowed() {
             self.reasons(&judgement.detection, warning);
+        }
+    }
+
+    /// Why an annotation silences nothing.
+    fn without_effect(&self, ignore: &Ignore, flaw: Flaw, out: &mut dyn Write) -> Result {
+        let key = self.tape.key_of(ignore.at).unwrap_or_default();
+        write!(out, "transom: {key} has no effect: ")?;
+        match flaw {
+            Flaw::UnknownRule => out.write_str("there is no such rule"),
+            Flaw::NoReason => out.write_str("write the reason as its value"),
+            Flaw::NotAllowed => {
+                let code = ignore.rule.map_or("", |rule| rules::by_id(rule).code);
+                write!(out, "the configuration does not let {code} be ignored")
+            }
         }
     }
 
@@ -275,10 +301,19 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
             Outcome::Judged(judgement) => judgement,
         };
         let detection = &judgement.detection;
+        if self
+            .verdict
+            .changes()
+            .any(|change| change == Change::LinuxGuard)
+        {
+            annotation("linux-guard", &|out| {
+                write!(out, "{OS_LABEL}: {}", Os::Linux.name())
+            });
+        }
         if !detection.concerns_us() {
             return;
         }
-        let os = detection.os.map_or("unknown", crate::os::Os::name);
+        let os = detection.os.map_or("unknown", Os::name);
         annotation("os", &|out| out.write_str(os));
         if let Some(evidence) = &detection.evidence.or(detection.hint) {
             annotation("evidence", &|out| {
@@ -288,6 +323,19 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
             });
         }
         let count = self.verdict.findings().len();
+        let ignored = judgement.decision.ignores.iter();
+        let ignored: Vec<_> = ignored.filter(|i| i.flaw.is_none()).take(FULL).collect();
+        if !ignored.is_empty() {
+            annotation("ignored", &|out| {
+                for (i, ignore) in ignored.iter().enumerate() {
+                    let separator = if i == 0 { "" } else { "; " };
+                    let code = ignore.rule.map_or("", |rule| rules::by_id(rule).code);
+                    write!(out, "{separator}{code}: ")?;
+                    self.tape.write_value(ignore.at, out)?;
+                }
+                Ok(())
+            });
+        }
         if count > 0 {
             annotation("mode", &|out| out.write_str(self.verdict.mode().name()));
             annotation("findings", &|out| {

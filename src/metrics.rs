@@ -32,6 +32,8 @@ pub struct Metrics {
     registry: Registry,
     certificate_expiry: IntGauge,
     certificate_reloads: IntCounterVec,
+    client_ca_reloads: IntCounterVec,
+    inflight_bytes: IntGauge,
     errors: IntCounterVec,
     requests: Grid<4>,
     duration: [Histogram; 2],
@@ -58,6 +60,8 @@ pub enum Stage {
     Unreadable,
     /// A TLS handshake failed or did not end.
     TlsHandshake,
+    /// More bytes were in flight than `--max-inflight-bytes`.
+    Overload,
 }
 
 impl Metrics {
@@ -85,6 +89,18 @@ impl Metrics {
                 "Certificates found changed on disk, by whether the new pair was taken.",
                 "result",
                 &["success", "failure"],
+            ),
+            client_ca_reloads: counters(
+                &registry,
+                "client_ca_reloads_total",
+                "CAs of clients found changed on disk, by whether the new ones were taken.",
+                "result",
+                &["success", "failure"],
+            ),
+            inflight_bytes: gauge(
+                &registry,
+                "inflight_bytes",
+                "Bytes of request bodies that are being read or answered.",
             ),
             errors: counters(
                 &registry,
@@ -190,8 +206,17 @@ impl Metrics {
 
     /// A changed certificate was taken or refused.
     pub fn certificate_reload(&self, taken: bool) {
-        let result = if taken { "success" } else { "failure" };
-        self.certificate_reloads.with_label_values(&[result]).inc();
+        reload(&self.certificate_reloads, taken);
+    }
+
+    /// A changed CA of clients was taken or refused.
+    pub fn client_ca_reload(&self, taken: bool) {
+        reload(&self.client_ca_reloads, taken);
+    }
+
+    /// So many bytes of bodies more are in flight, or fewer.
+    pub fn inflight_bytes(&self, change: i64) {
+        self.inflight_bytes.add(change);
     }
 
     /// The expiry of the certificate that is served from now on, in seconds since 1970.
@@ -214,7 +239,7 @@ impl fmt::Debug for Metrics {
 
 impl Stage {
     /// Every stage.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Panic,
         Self::BodyTooLarge,
         Self::BodyTimeout,
@@ -222,6 +247,7 @@ impl Stage {
         Self::Malformed,
         Self::Unreadable,
         Self::TlsHandshake,
+        Self::Overload,
     ];
 
     /// The label's value.
@@ -235,6 +261,7 @@ impl Stage {
             Self::Malformed => "malformed",
             Self::Unreadable => "unreadable",
             Self::TlsHandshake => "tls_handshake",
+            Self::Overload => "overload",
         }
     }
 }
@@ -242,9 +269,14 @@ impl Stage {
 /// The values of labels, each at the place of its variant.
 const ENDPOINTS: [Endpoint; 2] = [Endpoint::Mutate, Endpoint::Validate];
 const OPERATIONS: [Operation; 3] = [Operation::Create, Operation::Update, Operation::Other];
-const EFFECTS: [Effect; 3] = [Effect::Deny, Effect::Warn, Effect::Repair];
+const EFFECTS: [Effect; 4] = [Effect::Deny, Effect::Warn, Effect::Repair, Effect::Ignore];
 const OSES: [&str; 3] = ["linux", "windows", "unknown"];
 const DECISIONS: [&str; 4] = ["allow", "warn", "patch", "deny"];
+
+fn reload(family: &IntCounterVec, taken: bool) {
+    let result = if taken { "success" } else { "failure" };
+    family.with_label_values(&[result]).inc();
+}
 
 fn decision(verdict: &Verdict<'_, '_>) -> usize {
     if !verdict.allowed() {

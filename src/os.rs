@@ -11,6 +11,8 @@ mod source;
 pub(crate) mod system;
 pub(crate) mod text;
 
+use std::collections::HashMap;
+
 use crate::facts::{Facts, NamespaceFacts};
 use crate::object::At;
 use crate::object::demand::Anchor::{Container, Metadata, Spec};
@@ -37,10 +39,27 @@ pub(crate) struct Evidence {
 pub(crate) struct Conflict {
     /// The weaker signal of the two.
     pub(crate) at: At,
-    /// Between decisive signals, or a value that names no OS.
-    pub(crate) decisive: bool,
+    pub(crate) between: Between,
     /// What it stands against, if that is part of the object.
     pub(crate) against: Option<At>,
+}
+
+/// How strong the signals of a [`Conflict`] are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Between {
+    /// Decisive ones, or a value that names no OS.
+    Decisive,
+    /// At most one of them is decisive.
+    Acting,
+    /// Images, by what a registry says of them.
+    Images,
+}
+
+impl Between {
+    /// No node can run the pod.
+    pub(crate) fn is_certain(self) -> bool {
+        self != Self::Acting
+    }
 }
 
 /// What the evidence says.
@@ -71,6 +90,12 @@ pub(crate) struct EvidencePolicy {
     pub(crate) os_label_key: String,
     /// Key and value of each taint that names Windows.
     pub(crate) windows_taints: Vec<(String, String)>,
+}
+
+impl EvidencePolicy {
+    fn is_os_label(&self, key: &str) -> bool {
+        key == OS_LABEL || key == BETA_OS_LABEL || key == self.os_label_key
+    }
 }
 
 /// The fields that evidence is found in, beyond those of the survey.
@@ -142,12 +167,13 @@ pub(crate) fn detect(
         Some(at) if decisive.first.is_none() => windows.and_then(|windows| {
             Some(Conflict {
                 at: windows.at?,
-                decisive: false,
+                between: Between::Acting,
                 against: Some(at),
             })
         }),
         _ => conflict(decisive.first, windows, linux),
     };
+    let conflict = mixed_images(pod, facts).or(conflict);
     let evidence = match (decisive.first, windows, linux) {
         (Some(decisive), ..) => Some(decisive),
         (None, Some(_), Some(_)) => None,
@@ -183,7 +209,7 @@ fn conflict(
     };
     Some(Conflict {
         at: acting.at?,
-        decisive: false,
+        between: Between::Acting,
         against: against.at,
     })
 }
@@ -205,7 +231,7 @@ impl Decisive {
             if Os::parse(name).is_none() {
                 self.conflict = Some(Conflict {
                     at,
-                    decisive: true,
+                    between: Between::Decisive,
                     against: None,
                 });
                 return;
@@ -231,7 +257,7 @@ impl Decisive {
                 Some((against, other)) if other != name && [other, name].contains(&"windows") => {
                     self.conflict.get_or_insert(Conflict {
                         at,
-                        decisive: true,
+                        between: Between::Decisive,
                         against: Some(against),
                     });
                 }
@@ -300,6 +326,15 @@ fn registry(pod: &Pod<'_, '_>, facts: &Facts, os: Os) -> Option<Evidence> {
     })
 }
 
+/// Images of one pod for different systems: no node can run both.
+fn mixed_images(pod: &Pod<'_, '_>, facts: &Facts) -> Option<Conflict> {
+    Some(Conflict {
+        at: registry(pod, facts, Os::Windows)?.at?,
+        between: Between::Images,
+        against: Some(registry(pod, facts, Os::Linux)?.at?),
+    })
+}
+
 fn images<'p>(pod: &'p Pod<'_, '_>) -> impl Iterator<Item = At> + 'p {
     pod.containers
         .iter()
@@ -326,8 +361,59 @@ fn named_image(
     evidence(Some(Os::Windows), source, at)
 }
 
+/// A Service is for the system of the pods that it selects, as far as anybody knows.
+pub(crate) fn detect_service(
+    service: &Pod<'_, '_>,
+    name: &str,
+    namespace: Option<&NamespaceFacts>,
+    facts: &Facts,
+) -> Detection {
+    let evidence = annotated(service)
+        .or_else(|| selected_pods(service, facts.windows_pods.get(name)?))
+        .or_else(|| labelled(namespace));
+    Detection {
+        os: evidence.map(|evidence| evidence.os),
+        evidence,
+        ..Detection::default()
+    }
+}
+
+/// The selector of a Service, if Windows pods match it.
+fn selected_pods(
+    service: &Pod<'_, '_>,
+    windows_pods: &[HashMap<String, String>],
+) -> Option<Evidence> {
+    let tape = service.tape;
+    let at = tape.child(service.spec?, Role::ServiceSelector)?;
+    tape.members(at).next()?;
+    let selects = |labels: &HashMap<String, String>| {
+        let mut wanted = tape.members(at);
+        wanted.all(|(key, value)| labels.get(key).map(String::as_str) == tape.text(value))
+    };
+    let windows = windows_pods.iter().any(selects);
+    evidence(
+        Some(Os::Windows).filter(|_| windows),
+        Source::SelectedPods,
+        at,
+    )
+}
+
 /// What the object, its template or its namespace says it is for.
 fn declared(pod: &Pod<'_, '_>, namespace: Option<&NamespaceFacts>) -> Option<Evidence> {
+    annotated(pod).or_else(|| labelled(namespace))
+}
+
+/// The namespace's label.
+fn labelled(namespace: Option<&NamespaceFacts>) -> Option<Evidence> {
+    Some(Evidence {
+        os: namespace?.os?,
+        source: Source::Declared,
+        at: None,
+    })
+}
+
+/// The annotation of the pod or its template, then that of the object.
+fn annotated(pod: &Pod<'_, '_>) -> Option<Evidence> {
     let on_object = || {
         let metadata = pod.tape.child(pod.object, Role::Metadata)?;
         let annotations = pod.tape.child(metadata, Role::Annotations)?;
@@ -338,20 +424,28 @@ fn declared(pod: &Pod<'_, '_>, namespace: Option<&NamespaceFacts>) -> Option<Evi
         evidence(os, Source::Declared, at)
     };
     let annotation = pod.transom_os.and_then(said);
-    annotation.or_else(|| said(on_object()?)).or_else(|| {
-        Some(Evidence {
-            os: namespace?.os?,
-            source: Source::Declared,
-            at: None,
-        })
-    })
+    annotation.or_else(|| said(on_object()?))
+}
+
+/// Whether a pod that is not known to be for Windows may end up on any node: nothing in it says
+/// where to run it, and nothing hints at Windows.
+pub(crate) fn is_adrift(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> bool {
+    let keys = [OS_LABEL, BETA_OS_LABEL, policy.os_label_key.as_str()];
+    pod.node_name.is_none()
+        && keys.into_iter().all(|key| pod.selector(key).is_none())
+        && !affinity::decides(pod, policy)
+        && any_hint(pod, policy).is_none()
 }
 
 /// The strongest hint at Windows, unless the pod asks for what only Linux has.
 fn hint(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> Option<Evidence> {
-    if pod.asks_for_linux {
-        return None;
+    match pod.asks_for_linux {
+        true => None,
+        false => any_hint(pod, policy),
     }
+}
+
+fn any_hint(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> Option<Evidence> {
     let windows = Some(Os::Windows);
     windows_options(pod, |_| true)
         .and_then(|at| evidence(windows, Source::WindowsOptions, at))

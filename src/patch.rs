@@ -6,7 +6,7 @@
 //! (`decision`). Operations are streamed into the answer and never built as typed values.
 
 use crate::object::{At, FieldPath};
-use crate::placement::PlacementPolicy;
+use crate::placement::{PlacementPolicy, Selector};
 use crate::workload::Pod;
 
 /// A part of a patch.
@@ -20,11 +20,19 @@ pub enum Change {
     Toleration,
     /// Fields are taken out.
     Repair,
+    /// A pod without evidence of Windows is kept on Linux nodes.
+    LinuxGuard,
 }
 
 impl Change {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Os, Self::NodeSelector, Self::Toleration, Self::Repair];
+    pub const ALL: [Self; 5] = [
+        Self::Os,
+        Self::NodeSelector,
+        Self::Toleration,
+        Self::Repair,
+        Self::LinuxGuard,
+    ];
 
     /// Its name in metrics.
     pub fn name(self) -> &'static str {
@@ -33,6 +41,7 @@ impl Change {
             Self::NodeSelector => "node-selector",
             Self::Toleration => "toleration",
             Self::Repair => "repair",
+            Self::LinuxGuard => "linux-guard",
         }
     }
 }
@@ -42,6 +51,8 @@ pub(crate) enum Operation {
     /// `spec.os`, whole: a path into an absent object would be refused.
     AddOs,
     AddSelector,
+    /// The node selector for Linux.
+    GuardLinux,
     /// The configured toleration at this place of the list.
     AddToleration(usize),
     /// A field that is taken out.
@@ -62,6 +73,7 @@ impl Patch {
             Operation::AddSelector => Change::NodeSelector,
             Operation::AddToleration(_) => Change::Toleration,
             Operation::Remove(_) => Change::Repair,
+            Operation::GuardLinux => Change::LinuxGuard,
         };
         // Operations of one kind stand side by side.
         let mut last = None;
@@ -88,14 +100,8 @@ impl Patch {
                     begin("add", &spec, "/os", out);
                     out.push_str(r#"{"name":"windows"}"#);
                 }
-                Operation::AddSelector if pod.node_selector.is_some() => {
-                    begin("add", &spec, &policy.selector_pointer, out);
-                    out.push_str(r#""windows""#);
-                }
-                Operation::AddSelector => {
-                    begin("add", &spec, "/nodeSelector", out);
-                    out.push_str(&policy.selector);
-                }
+                Operation::AddSelector => select(&policy.windows, pod, &spec, out),
+                Operation::GuardLinux => select(&policy.linux, pod, &spec, out),
                 Operation::AddToleration(which) => {
                     let toleration = &policy.tolerations[*which].json;
                     if has_tolerations {
@@ -116,6 +122,17 @@ impl Patch {
             out.push('}');
         }
         out.push(']');
+    }
+}
+
+/// Adds one key to the node selector, or a whole one.
+fn select(selector: &Selector, pod: &Pod<'_, '_>, spec: &FieldPath<'_>, out: &mut String) {
+    if pod.node_selector.is_some() {
+        begin("add", spec, &selector.pointer, out);
+        out.extend(["\"", selector.os.name(), "\""]);
+    } else {
+        begin("add", spec, "/nodeSelector", out);
+        out.push_str(&selector.json);
     }
 }
 

@@ -3,24 +3,50 @@
 //!
 //! Not here: `spec.os` and repairs, which go together (`patch`), and how a patch is written.
 
+use crate::field::write_token;
 use crate::object::demand::Role;
 use crate::object::{At, Tape};
-use crate::os::build;
+use crate::os::{Os, build};
 use crate::workload::Pod;
 
 /// What the configuration says of placement.
 #[derive(Clone, Debug)]
 pub(crate) struct PlacementPolicy {
-    /// The key of the node selector.
-    pub(crate) os_label_key: String,
-    /// A whole node selector as JSON, and the JSON Pointer to its key below a spec.
-    pub(crate) selector: String,
-    pub(crate) selector_pointer: String,
+    /// What Windows pods get, by the configured key.
+    pub(crate) windows: Selector,
+    /// What the Linux guard adds: by the key that every kubelet sets.
+    pub(crate) linux: Selector,
     pub(crate) tolerations: Vec<Toleration>,
     /// Patch `spec.os` in, where a namespace does not say otherwise.
     pub(crate) set_pod_os: bool,
     /// Take out fields that the API server refuses beside os=windows.
     pub(crate) repair: bool,
+}
+
+/// A node selector for one operating system, in the forms that a patch needs.
+#[derive(Clone, Debug)]
+pub(crate) struct Selector {
+    pub(crate) key: String,
+    pub(crate) os: Os,
+    /// The JSON Pointer to the key, below a spec.
+    pub(crate) pointer: String,
+    /// All of it, as JSON.
+    pub(crate) json: String,
+}
+
+impl Selector {
+    /// `key` is a label key, so nothing in it needs an escape in JSON.
+    pub(crate) fn new(key: &str, os: Os) -> Self {
+        let mut pointer = "/nodeSelector/".to_owned();
+        // Writing to memory does not fail.
+        let _ = write_token(key, &mut pointer);
+        Self {
+            key: key.to_owned(),
+            os,
+            pointer,
+            json: format!("{{\"{key}\":\"{}\"}}", os.name()),
+        }
+    }
 }
 
 /// A toleration that Windows pods get.
@@ -56,7 +82,7 @@ impl Operator {
 impl PlacementPolicy {
     /// Whether the node selector lacks the OS label.
     pub(crate) fn misses_selector(&self, pod: &Pod<'_, '_>) -> bool {
-        pod.selector(&self.os_label_key).is_none()
+        pod.selector(&self.windows.key).is_none()
     }
 
     /// The configured tolerations, by their place in the list, that the pod does not have in one

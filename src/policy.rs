@@ -5,18 +5,15 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use serde_json::json;
-
 use crate::config::{
     API_VERSION, ActionName, Config, ConfigError, Hint, ImageConfig, KIND, ModeName, OperatorName,
     OwnedObjects, PlacementConfig, ProfileName, SetPodOs, TolerationConfig,
 };
-use crate::field::write_token;
 use crate::mode::Mode;
 use crate::object::trie::Trie;
 use crate::os::image::ImagePatterns;
-use crate::os::{BUILD_LABEL, EvidencePolicy, OS_LABEL, WINDOWS_TAINTS};
-use crate::placement::{Operator, PlacementPolicy, Toleration};
+use crate::os::{BUILD_LABEL, EvidencePolicy, OS_LABEL, Os, WINDOWS_TAINTS};
+use crate::placement::{Operator, PlacementPolicy, Selector, Toleration};
 use crate::review::fields;
 use crate::rules::{self, Action, Profile, Rule, RuleId};
 
@@ -25,10 +22,14 @@ use crate::rules::{self, Action, Profile, Rule, RuleId};
 pub struct Policy {
     /// What is read of a review.
     pub(crate) fields: Trie,
+    /// Some rule for Services is on.
+    pub(crate) services: bool,
     pub(crate) mode: Mode,
     pub(crate) namespaces: HashMap<String, Mode>,
     /// For each rule, the action of each tier.
     actions: Vec<Vec<Action>>,
+    /// Rules that an object may silence.
+    ignorable: HashSet<RuleId>,
     pub(crate) exempt_namespaces: HashSet<String>,
     pub(crate) exempt_users: HashSet<String>,
     pub(crate) exempt_groups: HashSet<String>,
@@ -36,6 +37,7 @@ pub struct Policy {
     pub(crate) enforce_owned: bool,
     pub(crate) evidence: EvidencePolicy,
     pub(crate) placement: PlacementPolicy,
+    pub(crate) linux_guard: bool,
     pub(crate) host_process_namespaces: HashSet<String>,
 }
 
@@ -63,6 +65,11 @@ impl Policy {
     /// What is done about this tier of a rule.
     pub(crate) fn action(&self, rule: RuleId, tier: u8) -> Action {
         self.actions[usize::from(rule)][usize::from(tier)]
+    }
+
+    /// Whether an object may silence this rule.
+    pub(crate) fn is_ignorable(&self, rule: RuleId) -> bool {
+        self.ignorable.contains(&rule)
     }
 
     /// What is done about each tier of a rule.
@@ -136,11 +143,14 @@ impl TryFrom<Config> for Policy {
         }
         image_names(&images)?;
         let actions = actions(profile, &config.rules)?;
+        let services = rules::of_services().any(|rule| !is_silent(&actions, rule));
         Ok(Self {
             fields: fields::trie(
                 |rule| is_silent(&actions, rule),
                 !config.exemptions.groups.is_empty(),
+                services,
             ),
+            services,
             mode: config.mode.into(),
             namespaces: config
                 .namespaces
@@ -148,6 +158,7 @@ impl TryFrom<Config> for Policy {
                 .map(|(name, namespace)| (name, namespace.mode.into()))
                 .collect(),
             actions,
+            ignorable: ignorable(&config.ignorable)?,
             exempt_namespaces: config.exemptions.namespaces.into_iter().collect(),
             exempt_users: config.exemptions.users.into_iter().collect(),
             exempt_groups: config.exemptions.groups.into_iter().collect(),
@@ -166,10 +177,11 @@ impl TryFrom<Config> for Policy {
                     .into_iter()
                     .map(Hint::source)
                     .collect(),
-                os_label_key: placement.os_label_key.clone(),
+                os_label_key: placement.windows.key.clone(),
                 windows_taints,
             },
             placement,
+            linux_guard: config.linux_guard,
             host_process_namespaces: config.host_process.namespaces.into_iter().collect(),
         })
     }
@@ -271,6 +283,29 @@ fn is_silent(actions: &[Vec<Action>], rule: RuleId) -> bool {
         .all(|action| *action == Action::Off)
 }
 
+/// The rule of this code or name.
+fn find(path: &str, name: &str) -> Result<(&'static Rule, RuleId), ConfigError> {
+    match Rule::find(name).and_then(|rule| Some((rule, rules::id(rule.code)?))) {
+        Some(found) => Ok(found),
+        None => wrong(
+            path,
+            "there is no such rule; use a code such as WIN301 or a name such as sub-path",
+        ),
+    }
+}
+
+fn ignorable(names: &[String]) -> Result<HashSet<RuleId>, ConfigError> {
+    let mut ids = HashSet::new();
+    for (i, name) in names.iter().enumerate() {
+        let path = format!("ignorable[{i}]");
+        let (rule, id) = find(&path, name)?;
+        if !ids.insert(id) {
+            return wrong(path, format!("{} stands there twice", rule.code));
+        }
+    }
+    Ok(ids)
+}
+
 /// The actions of all tiers. An action that the configuration sets becomes that of the first
 /// tier, and no other tier exceeds it.
 fn actions(
@@ -284,12 +319,7 @@ fn actions(
     for (name, action) in set {
         let action = Action::from(*action);
         let path = format!("rules.{name}");
-        let Some((rule, id)) = Rule::find(name).and_then(|r| Some((r, rules::id(r.code)?))) else {
-            return wrong(
-                path,
-                "there is no such rule; use a code such as WIN301 or a name such as sub-path",
-            );
-        };
+        let (rule, id) = find(&path, name)?;
         if let Some(other) = named.insert(rule.code, name) {
             return wrong(path, format!("the same rule as {other}; keep one of them"));
         }
@@ -335,13 +365,9 @@ fn placement(config: PlacementConfig) -> Result<PlacementPolicy, ConfigError> {
     }
     let tolerations = config.tolerations.into_iter().enumerate();
     let tolerations: Result<Vec<_>, _> = tolerations.map(|(i, t)| toleration(i, t)).collect();
-    let mut selector_pointer = "/nodeSelector/".to_owned();
-    // Writing to memory does not fail.
-    let _ = write_token(&config.os_label_key, &mut selector_pointer);
     Ok(PlacementPolicy {
-        selector: json!({ config.os_label_key.as_str(): "windows" }).to_string(),
-        selector_pointer,
-        os_label_key: config.os_label_key,
+        windows: Selector::new(&config.os_label_key, Os::Windows),
+        linux: Selector::new(OS_LABEL, Os::Linux),
         tolerations: tolerations?,
         set_pod_os: config.set_pod_os == SetPodOs::Always,
         repair: config.repair,

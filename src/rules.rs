@@ -10,10 +10,13 @@ mod family;
 mod fields;
 mod guide;
 mod lifecycle;
+#[cfg(feature = "mutants")]
+pub mod mutants;
 mod network;
 mod placement;
 mod resources;
 mod security;
+mod services;
 mod volumes;
 
 use std::sync::LazyLock;
@@ -21,12 +24,13 @@ use std::sync::LazyLock;
 use check::{Check, Skip, is_service_account_volume};
 use guide::Guide;
 
+use crate::facts::Facts;
 use crate::object::demand::{Anchor, Demand, Role, Shape};
 use crate::object::{At, Tape};
-use crate::workload::Pod;
+use crate::workload::{Kind, Pod};
 
 pub use family::{FAMILIES, Family};
-pub use fields::Field;
+pub use fields::{Field, Owner};
 
 /// KEP-116, "Windows node support".
 pub(crate) const KEP: &str = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support";
@@ -84,7 +88,7 @@ impl Profile {
 }
 
 /// A row of the table.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Rule {
     /// Stable and unique, `WIN101`.
     pub code: &'static str,
@@ -120,7 +124,7 @@ impl Rule {
 }
 
 /// One case of a rule.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Tier {
     /// Which values it is about; empty where a rule has but one.
     pub when: &'static str,
@@ -156,12 +160,13 @@ const fn tier(when: &'static str, current: Action, kep_116: Action) -> Tier {
 /// What the checks know beside the field itself.
 pub(crate) struct Context<'p, 't, 'a> {
     pub(crate) pod: &'p Pod<'t, 'a>,
+    pub(crate) facts: &'p Facts,
     /// HostProcess containers are allowed in this namespace.
     pub(crate) host_process_allowed: bool,
 }
 
 /// Looks at a pod as a whole and reports what it finds.
-pub(crate) type ByPod = fn(&Pod<'_, '_>, &mut dyn FnMut(Found));
+pub(crate) type ByPod = fn(&Context<'_, '_, '_>, &mut dyn FnMut(Found));
 
 /// What a rule found in the pod as a whole.
 pub(crate) struct Found {
@@ -204,7 +209,7 @@ impl Hit {
     }
 
     pub(crate) fn rule(&self) -> &'static Rule {
-        TABLE.rules[usize::from(self.rule)]
+        by_id(self.rule)
     }
 
     pub(crate) fn told(&self) -> &'static Told {
@@ -261,8 +266,15 @@ impl Told {
     }
 }
 
+/// All rows, sorted by code.
+fn unchanged() -> Vec<&'static Rule> {
+    FAMILIES.iter().flat_map(|family| family.rules).collect()
+}
+
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let rules: Vec<_> = FAMILIES.iter().flat_map(|family| family.rules).collect();
+    let rules = unchanged();
+    #[cfg(feature = "mutants")]
+    let rules = mutants::change(rules);
     let checks = rules
         .iter()
         .enumerate()
@@ -294,9 +306,22 @@ pub(crate) fn id(code: &str) -> Option<RuleId> {
     RuleId::try_from(at).ok()
 }
 
+/// The rules that are about Services.
+pub(crate) fn of_services() -> impl Iterator<Item = RuleId> {
+    let checks = TABLE.checks.iter();
+    let checks = checks.filter(|(_, check)| check.is_for(Kind::Service));
+    checks.map(|(rule, _)| *rule)
+}
+
+/// The rule at a place of the table.
+pub(crate) fn by_id(id: RuleId) -> &'static Rule {
+    TABLE.rules[usize::from(id)]
+}
+
 /// The places of the rules that the evidence itself makes findings of.
 pub(crate) static OS_CONFLICT: LazyLock<RuleId> =
     LazyLock::new(|| id("WIN601").unwrap_or_default());
+pub(crate) static MIXED_OS: LazyLock<RuleId> = LazyLock::new(|| id("WIN602").unwrap_or_default());
 pub(crate) static UNPLACED: LazyLock<RuleId> = LazyLock::new(|| id("WIN604").unwrap_or_default());
 
 /// The fields that the table asks for.
@@ -373,7 +398,7 @@ pub(crate) fn evaluate(
                     .volume_of(at)
                     .is_some_and(|volume| is_service_account_volume(tape, volume)),
             };
-            if skipped {
+            if skipped || !check.is_for(pod.kind) {
                 continue;
             }
             let case = check.cases.iter().find(|case| case.test.holds(context, at));
@@ -390,7 +415,7 @@ pub(crate) fn evaluate(
         if (0..*tiers).all(|tier| is_off(*id, tier)) {
             continue;
         }
-        by_pod(pod, &mut |found| {
+        by_pod(context, &mut |found| {
             if !is_off(*id, found.tier) {
                 hits.push(Hit {
                     missing: found.missing,

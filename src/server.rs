@@ -5,10 +5,11 @@
 //!
 //! ```text
 //! accept ─ connection::accept_forever   a task for each connection, as many as Limits::connections
-//!   tls       handshake; tls::reload replaces the certificate underneath
+//!   tls       handshake; clients: who gets in
 //!   guard     how long a connection may be idle, or in the middle of a request's head
-//!   router    method, path, Content-Type, panic;  body  its size and time
+//!   router    method, path, Content-Type, panic;  body  its size and time;  budget  all bodies together
 //!     webhook::answer
+//! watch       files that change underneath;  tls::reload  what TLS takes from them
 //! ```
 
 use std::future;
@@ -17,9 +18,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 use crate::metrics::Metrics;
 use crate::webhook::WebhookState;
@@ -27,18 +29,21 @@ use crate::webhook::WebhookState;
 pub mod admin;
 mod banner;
 mod body;
+mod budget;
 pub mod certs;
 mod connection;
 mod guard;
 mod router;
 pub mod signals;
 pub mod tls;
+pub mod watch;
 
 pub use admin::Health;
+use connection::failures::Failures;
 use connection::{Gate, Transport};
 pub use router::{AppState, router};
 use tls::Tls;
-use tls::reload::{PairFiles, Reloader};
+use tls::reload::{self, PairFiles};
 
 /// How `transom serve` was asked to run.
 #[derive(Clone, Debug)]
@@ -49,6 +54,10 @@ pub struct Options {
     pub admin_bind: SocketAddr,
     /// Where the certificate comes from.
     pub tls: TlsSource,
+    /// CA certificates, PEM: only their clients get in. Without, everybody.
+    pub client_ca: Option<PathBuf>,
+    /// How often to look whether files have changed.
+    pub poll: Duration,
     /// How long to go on answering after the first signal.
     pub drain: Duration,
     /// What bounds connections and bodies.
@@ -59,12 +68,7 @@ pub struct Options {
 #[derive(Clone, Debug)]
 pub enum TlsSource {
     /// Two PEM files, read again when they change.
-    Files {
-        /// The chain and its key.
-        files: PairFiles,
-        /// How often to look.
-        poll: Duration,
-    },
+    Files(PairFiles),
     /// A CA made in memory for this run.
     ThrowAway {
         /// Where its certificate is written, for clients.
@@ -72,26 +76,20 @@ pub enum TlsSource {
     },
 }
 
-impl TlsSource {
-    /// Two PEM files, looked at every two seconds.
-    #[must_use]
-    pub fn files(cert: PathBuf, key: PathBuf) -> Self {
-        Self::Files {
-            files: PairFiles { cert, key },
-            poll: Duration::from_secs(2),
-        }
-    }
-}
-
 /// How long a connection to the admin listener may rest: a kubelet dials anew for each probe, and
 /// whoever holds idle connections must not keep it out.
 const PROBE_IDLE: Duration = Duration::from_secs(5);
+
+/// How many connections the admin listener serves at a time, however many there are for reviews.
+const PROBES: u32 = 256;
 
 /// What keeps one client, or many, from taking the server away from the others.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// The largest body in bytes.
     pub body_bytes: usize,
+    /// The bytes of all bodies that are being read or answered at a time.
+    pub inflight_bytes: usize,
     /// How long a body may take to arrive.
     pub body: Duration,
     /// How long a TLS handshake may take.
@@ -101,8 +99,8 @@ pub struct Limits {
     /// How long a connection may rest between requests. The API server keeps its own for 90 s and does
     /// not retry a POST when it finds one closed, so this must be longer.
     pub idle: Duration,
-    /// How many connections each listener serves at a time; above it, they wait to be accepted.
-    pub connections: usize,
+    /// How many connections are served at a time; above it, they wait to be accepted.
+    pub connections: u32,
     /// How long requests in flight may take once the server is closing.
     pub closing: Duration,
 }
@@ -111,6 +109,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body_bytes: 7 * 1024 * 1024,
+            inflight_bytes: 64 * 1024 * 1024,
             body: Duration::from_secs(10),
             handshake: Duration::from_secs(10),
             head: Duration::from_secs(10),
@@ -118,6 +117,19 @@ impl Default for Limits {
             connections: 1024,
             closing: Duration::from_secs(10),
         }
+    }
+}
+
+impl Limits {
+    fn check(&self) -> Result<()> {
+        ensure!(
+            self.inflight_bytes >= self.body_bytes,
+            "--max-inflight-bytes {} is less than --max-body-bytes {}: the largest review could never be \
+             read; raise the one or lower the other",
+            self.inflight_bytes,
+            self.body_bytes
+        );
+        Ok(())
     }
 }
 
@@ -129,17 +141,19 @@ pub struct Server {
     admin: TcpListener,
     admin_address: SocketAddr,
     tls: Arc<Tls>,
-    reloader: Option<Reloader>,
     state: AppState,
     health: Arc<Health>,
     drain: Duration,
+    /// They live as long as this server and its run: a dropped JoinSet ends its tasks.
+    tasks: JoinSet<()>,
 }
 
 impl Server {
     /// Takes both ports and loads or makes the certificate.
     ///
     /// # Errors
-    /// A port that is taken, a certificate that cannot be read or used, a CA file that cannot be written.
+    /// Limits that contradict each other, a port that is taken, a certificate or a client CA that cannot be
+    /// read or used, a CA file that cannot be written.
     pub async fn bind(
         options: Options,
         webhook: Arc<WebhookState>,
@@ -149,40 +163,61 @@ impl Server {
             bind,
             admin_bind,
             tls,
+            client_ca,
+            poll,
             drain,
             limits,
         } = options;
+        limits.check()?;
+        let clients = client_ca.map(reload::load_client_ca).transpose()?;
+        let (clients, client_ca) = clients.unzip();
         let (webhook_listener, address) = listen(bind, "--bind").await?;
         let (admin, admin_address) = listen(admin_bind, "--admin-bind").await?;
         // Only now: a second `transom serve` that finds its port taken must not replace the first's CA.
-        let (tls, reloader) = match tls {
-            TlsSource::Files { files, poll } => {
-                let (tls, reloader) = Reloader::load(files, poll, Arc::clone(&metrics)).await?;
-                (tls, Some(reloader))
+        let (identity, pair) = match tls {
+            TlsSource::Files(files) => {
+                let (identity, pair) = reload::load_pair(files, &metrics)?;
+                (identity, Some(pair))
             }
             TlsSource::ThrowAway { ca_file } => {
                 let (ca, identity) = certs::throw_away().context("cannot make a certificate")?;
                 certs::write_ca(&ca_file, &ca)?;
                 metrics.certificate_expiry(identity.not_after());
-                banner::print(address, admin_address, &ca_file);
-                (Arc::new(Tls::new(identity)?), None)
+                banner::print(address, admin_address, &ca_file, clients.is_some());
+                (identity, None)
             }
         };
-        Ok(Self {
+        let tls = Arc::new(Tls::new(identity, clients.as_ref())?);
+        let mut server = Self {
             webhook: webhook_listener,
             address,
             admin,
             admin_address,
-            tls,
-            reloader,
+            tls: Arc::clone(&tls),
             state: AppState {
                 webhook,
-                metrics,
+                metrics: Arc::clone(&metrics),
                 limits,
             },
             health: Arc::new(Health::default()),
             drain,
-        })
+            tasks: JoinSet::new(),
+        };
+        if let Some(pair) = pair {
+            let (tls, metrics) = (Arc::clone(&tls), Arc::clone(&metrics));
+            server = server.with(reload::keep_pair(pair, poll, tls, metrics));
+        }
+        if let Some(ca) = client_ca {
+            server = server.with(reload::keep_client_ca(ca, poll, tls, metrics));
+        }
+        Ok(server)
+    }
+
+    /// Does this, too, for as long as the server lives, such as looking at a file: [`watch::Watched::run`].
+    #[must_use]
+    pub fn with(mut self, task: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.tasks.spawn(task);
+        self
     }
 
     /// Where reviews are answered, with the port that was really taken.
@@ -210,40 +245,36 @@ impl Server {
             admin,
             admin_address,
             tls,
-            reloader,
             state,
             health,
             drain,
+            mut tasks,
         } = self;
         let (metrics, limits) = (Arc::clone(&state.metrics), state.limits);
-        let (stop, stopped) = watch::channel(false);
+        let (stop, stopped) = tokio::sync::watch::channel(false);
         let reviews = Gate::new(
-            Transport::Tls(tls, Arc::clone(&metrics)),
+            Transport::Tls(tls, Failures::new(Arc::clone(&metrics))),
             router(state),
             limits,
             Arc::clone(&health),
             stopped,
         );
         // Probed and scraped to the very end: it stops when this call does.
-        let (_open, ended) = watch::channel(false);
+        let (_open, ended) = tokio::sync::watch::channel(false);
         let probes = Gate::new(
             Transport::Plain,
             admin::router(Arc::clone(&health), metrics),
             Limits {
                 idle: PROBE_IDLE.min(limits.idle),
+                connections: PROBES,
                 ..limits
             },
             Arc::clone(&health),
             ended,
         );
 
-        // These live exactly as long as this call: a dropped JoinSet ends its tasks.
-        let mut tasks = tokio::task::JoinSet::new();
         tasks.spawn(Arc::clone(&reviews).accept_forever(webhook));
         tasks.spawn(probes.accept_forever(admin));
-        if let Some(reloader) = reloader {
-            tasks.spawn(reloader.run());
-        }
         health.ready();
         tracing::info!(%address, %admin_address, "ready: accepting admission reviews");
 

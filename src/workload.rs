@@ -1,4 +1,4 @@
-//! Where the pod is in each of the nine kinds, and a survey of it: the places that the rooms
+//! Where the pod is in each of the kinds, and a survey of it: the places that the rooms
 //! behind this one look at, found in one pass over the pod's part of the tape.
 //!
 //! Not here: what any of it means (`os`, `rules`, `placement`).
@@ -8,7 +8,7 @@ use crate::object::demand::{Demand, Role};
 use crate::object::{At, Tape};
 use crate::os::text::{is_linux_path, is_windows_text};
 
-/// A kind that is or makes pods.
+/// A kind that is judged: one that is or makes pods, or a Service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// `v1` Pod.
@@ -29,11 +29,13 @@ pub enum Kind {
     Job,
     /// `batch` CronJob.
     CronJob,
+    /// `v1` Service. There is no pod in it; it is judged where a rule for Services is on.
+    Service,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Pod,
         Self::ReplicationController,
         Self::PodTemplate,
@@ -43,6 +45,7 @@ impl Kind {
         Self::DaemonSet,
         Self::Job,
         Self::CronJob,
+        Self::Service,
     ];
 
     /// The kind of this group and name, whatever its version: webhooks match equivalent versions.
@@ -64,13 +67,14 @@ impl Kind {
             Self::DaemonSet => "DaemonSet",
             Self::Job => "Job",
             Self::CronJob => "CronJob",
+            Self::Service => "Service",
         }
     }
 
     /// The API group; empty for the core group.
     pub fn group(self) -> &'static str {
         match self {
-            Self::Pod | Self::ReplicationController | Self::PodTemplate => "",
+            Self::Pod | Self::ReplicationController | Self::PodTemplate | Self::Service => "",
             Self::Deployment | Self::ReplicaSet | Self::StatefulSet | Self::DaemonSet => "apps",
             Self::Job | Self::CronJob => "batch",
         }
@@ -94,10 +98,10 @@ impl Kind {
         }
     }
 
-    /// The way from the object to the pod template; empty for a pod.
+    /// The way from the object to the pod template; empty where it is the object itself.
     fn template(self) -> &'static [Role] {
         match self {
-            Self::Pod => &[],
+            Self::Pod | Self::Service => &[],
             Self::PodTemplate => &[Role::Template],
             Self::CronJob => &[Role::Spec, Role::JobTemplate, Role::Spec, Role::Template],
             _ => &[Role::Spec, Role::Template],
@@ -120,6 +124,7 @@ pub(crate) const FIELDS: &[Demand] = &[
         "annotations{kubernetes.io/config.mirror}",
         Role::Mirror,
     ),
+    Demand::text(Metadata, "annotations{transom.dev/ignore.*}", Role::Ignore),
     Demand::text(Anchor::Container, "name", Role::Name),
     Demand::text(Anchor::Container, "image", Role::Image),
     Demand::map(
@@ -183,9 +188,11 @@ pub(crate) struct WindowsOptions {
     pub(crate) run_as_non_root: Option<bool>,
 }
 
-/// A pod, or the pod template of a workload.
+/// A pod, or the pod template of a workload; of a Service, what it has in common with a pod.
 pub(crate) struct Pod<'t, 'a> {
     pub(crate) tape: &'t Tape<'a>,
+    /// What the object is that it is part of.
+    pub(crate) kind: Kind,
     /// The object that it is part of.
     pub(crate) object: At,
     /// The pod or the template itself.
@@ -204,6 +211,8 @@ pub(crate) struct Pod<'t, 'a> {
     /// The pod's own or its template's labels and annotations that speak of the OS.
     pub(crate) os_label: Option<At>,
     pub(crate) transom_os: Option<At>,
+    /// Its annotations that silence rules.
+    pub(crate) ignores: Vec<At>,
     /// The first string that only Windows would understand.
     pub(crate) windows_text: Option<At>,
     /// Something that only Linux would understand.
@@ -219,6 +228,7 @@ impl<'t, 'a> Pod<'t, 'a> {
             .try_fold(object, |at, role| tape.child(at, *role))?;
         let mut pod = Self {
             tape,
+            kind,
             object,
             at,
             spec: tape.child(at, Role::Spec),
@@ -234,6 +244,7 @@ impl<'t, 'a> Pod<'t, 'a> {
             host_network: None,
             os_label: None,
             transom_os: None,
+            ignores: Vec::new(),
             windows_text: None,
             asks_for_linux: false,
         };
@@ -256,6 +267,7 @@ impl<'t, 'a> Pod<'t, 'a> {
             Role::HostNetwork => self.host_network = Some(at),
             Role::OsLabel => self.os_label = Some(at),
             Role::TransomOs => self.transom_os = Some(at),
+            Role::Ignore => self.ignores.push(at),
             Role::Container => self.containers.push(Container {
                 at,
                 ephemeral: tape.up(at).and_then(|list| tape.name(list))

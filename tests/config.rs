@@ -194,7 +194,7 @@ fn rejects_values_that_cannot_be_and_names_their_place() {
         ("rules: {WIN999: deny}", "rules.WIN999: "),
         ("rules: {win301: deny}", "rules.win301: "),
         ("rules: {subPath: deny}", "rules.subPath: "),
-        ("rules: {WIN602: deny}", "rules.WIN602: "),
+        ("rules: {WIN699: deny}", "rules.WIN699: "),
         ("rules: {'': deny}", "rules.: "),
         (
             "rules: {WIN301: deny, sub-path: warn}",

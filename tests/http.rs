@@ -5,13 +5,16 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
+use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::{ALLOW, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{Request, StatusCode};
 use axum::response::Response;
 use http_body_util::BodyExt;
 use hyper::body::Frame;
+use tokio::task::JoinSet;
 use tower::ServiceExt;
 use transom::metrics::Metrics;
 use transom::policy::Policy;
@@ -75,7 +78,7 @@ async fn rejects_another_content_type() {
 #[tokio::test]
 async fn rejects_a_body_that_is_too_large() {
     let announced = Body::from("x".repeat(1001));
-    let unannounced = Body::new(Sent(vec![Bytes::from("x".repeat(501)); 2], false));
+    let unannounced = Body::new(Sent(vec![Bytes::from("x".repeat(501)); 2], Then::End));
     for body in [announced, unannounced] {
         let server = Test::new();
         let (response, text) = server.send(json(body)).await;
@@ -98,7 +101,7 @@ async fn accepts_a_body_of_exactly_the_limit() {
 #[tokio::test(start_paused = true)]
 async fn rejects_a_body_that_does_not_arrive() {
     let server = Test::new();
-    let body = Body::new(Sent(vec![Bytes::from("{")], true));
+    let body = Body::new(Sent(vec![Bytes::from("{")], Then::Hang));
     let (response, text) = server.send(json(body)).await;
     assert_eq!(response.status(), StatusCode::REQUEST_TIMEOUT);
     assert_eq!(response.headers()[CONNECTION], "close");
@@ -106,39 +109,123 @@ async fn rejects_a_body_that_does_not_arrive() {
     server.assert_counted("body_timeout");
 }
 
+#[tokio::test]
+async fn whatever_becomes_of_a_body_its_bytes_are_given_back() {
+    for body in [
+        Body::from(REVIEW),
+        Body::from("no review"),
+        Body::new(Sent(vec![Bytes::from("x".repeat(501)); 2], Then::End)),
+        Body::new(Sent(vec![Bytes::from("{")], Then::Break)),
+        Body::new(Sent(vec![Bytes::from("{")], Then::Panic)),
+    ] {
+        let server = Test::new();
+        server.send(json(body)).await;
+        server.assert_in_flight(0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_goes_away_or_stops_gives_its_bytes_back() {
+    let server = Test::new();
+    let hangs = || Body::new(Sent(vec![Bytes::from("x".repeat(900))], Then::Hang));
+    let gone = tokio::time::timeout(SECOND, server.send(json(hangs()))).await;
+    assert!(gone.is_err());
+    server.assert_in_flight(0);
+    let (response, _) = server.send(json(hangs())).await;
+    assert_eq!(response.status(), StatusCode::REQUEST_TIMEOUT);
+    server.assert_in_flight(0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn rejects_what_would_not_fit_beside_the_others_and_says_when_to_come_again() {
+    let server = Test::new();
+    let _other = server.hold(900).await;
+    server.assert_in_flight(900);
+    let announced = Body::from("x".repeat(601));
+    let unannounced = Body::new(Sent(vec![Bytes::from("x".repeat(301)); 2], Then::End));
+    for (count, body) in (1..).zip([announced, unannounced]) {
+        let (response, text) = server.send(json(body)).await;
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(response.headers()[RETRY_AFTER], "1");
+        assert!(!response.headers().contains_key(CONNECTION));
+        assert_sentence(&text, &["1500 bytes", "--max-inflight-bytes", "again"]);
+        server.assert_count("overload", count);
+        server.assert_in_flight(900);
+    }
+    let (response, text) = server.send(json(REVIEW.into())).await;
+    assert_eq!(response.status(), 200, "a smaller one fits: {text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rejected_body_that_does_not_end_is_not_waited_for() {
+    let server = Test::new();
+    let _other = server.hold(900).await;
+    let body = Body::new(Sent(vec![Bytes::from("x".repeat(601))], Then::Hang));
+    let (response, _) = server.send(json(body)).await;
+    assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(response.headers()[RETRY_AFTER], "1");
+    assert_eq!(response.headers()[CONNECTION], "close");
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A router with small limits: 1000 bytes a body, 1500 in flight.
+#[derive(Clone)]
 struct Test {
     metrics: Arc<Metrics>,
+    router: Router,
 }
 
 impl Test {
     fn new() -> Self {
-        Self {
-            metrics: Arc::new(Metrics::new()),
-        }
-    }
-
-    async fn send(&self, request: axum::http::Result<Request<Body>>) -> (Response<()>, String) {
+        let metrics = Arc::new(Metrics::new());
+        let webhook = WebhookState::new(Policy::default(), Arc::clone(&metrics));
         let router = router(AppState {
-            webhook: Arc::new(WebhookState::new(
-                Policy::default(),
-                Arc::clone(&self.metrics),
-            )),
-            metrics: Arc::clone(&self.metrics),
+            webhook: Arc::new(webhook),
+            metrics: Arc::clone(&metrics),
             limits: Limits {
                 body_bytes: 1000,
+                inflight_bytes: 1500,
                 ..Limits::default()
             },
         });
-        let response = router.oneshot(request.unwrap()).await.unwrap();
+        Self { metrics, router }
+    }
+
+    async fn send(&self, request: axum::http::Result<Request<Body>>) -> (Response<()>, String) {
+        let response = self.router.clone().oneshot(request.unwrap()).await.unwrap();
         let (parts, body) = response.into_parts();
         let text = body.collect().await.unwrap().to_bytes().to_vec();
         let text = String::from_utf8(text).unwrap();
         (Response::from_parts(parts, ()), text)
     }
 
+    /// A request that has sent so many bytes and sends no more, until this is dropped.
+    async fn hold(&self, bytes: usize) -> JoinSet<()> {
+        let (server, mut tasks) = (self.clone(), JoinSet::new());
+        let body = Body::new(Sent(vec![Bytes::from("x".repeat(bytes))], Then::Hang));
+        tasks.spawn(async move {
+            server.send(json(body)).await;
+        });
+        tokio::task::yield_now().await;
+        tasks
+    }
+
+    #[track_caller]
+    fn assert_in_flight(&self, bytes: usize) {
+        let line = format!("transom_inflight_bytes {bytes}\n");
+        let text = self.metrics.render();
+        assert!(text.contains(&line), "no {line} in\n{text}");
+    }
+
     #[track_caller]
     fn assert_counted(&self, stage: &str) {
-        let line = format!("transom_errors_total{{stage=\"{stage}\"}} 1\n");
+        self.assert_count(stage, 1);
+    }
+
+    #[track_caller]
+    fn assert_count(&self, stage: &str, count: u32) {
+        let line = format!("transom_errors_total{{stage=\"{stage}\"}} {count}\n");
         assert!(self.metrics.render().contains(&line), "no {line}");
     }
 }
@@ -157,8 +244,15 @@ fn assert_sentence(text: &str, parts: &[&str]) {
     }
 }
 
-/// Frames of a length that is not announced, and whether more never comes.
-struct Sent(Vec<Bytes>, bool);
+/// Frames of a length that is not announced, and what comes after them.
+struct Sent(Vec<Bytes>, Then);
+
+enum Then {
+    End,
+    Hang,
+    Break,
+    Panic,
+}
 
 impl HttpBody for Sent {
     type Data = Bytes;
@@ -168,10 +262,12 @@ impl HttpBody for Sent {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        match self.0.pop() {
-            Some(frame) => Poll::Ready(Some(Ok(Frame::data(frame)))),
-            None if self.1 => Poll::Pending,
-            None => Poll::Ready(None),
+        match (self.0.pop(), &self.1) {
+            (Some(frame), _) => Poll::Ready(Some(Ok(Frame::data(frame)))),
+            (None, Then::End) => Poll::Ready(None),
+            (None, Then::Hang) => Poll::Pending,
+            (None, Then::Break) => Poll::Ready(Some(Err(axum::Error::new("broken")))),
+            (None, Then::Panic) => panic!("on purpose"),
         }
     }
 }

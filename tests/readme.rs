@@ -135,7 +135,12 @@ fn the_metrics_are_all_there_with_their_labels() {
 /// What the program can see for itself; nodes, runtime classes and registries are not asked.
 #[test]
 fn the_evidence_is_all_there() {
-    let unasked = [Source::NodeName, Source::RuntimeClass, Source::Registry];
+    let unasked = [
+        Source::NodeName,
+        Source::RuntimeClass,
+        Source::Registry,
+        Source::SelectedPods,
+    ];
     for source in Source::ALL {
         let row = format!("| `{}` |", source.name());
         assert_eq!(

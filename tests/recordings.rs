@@ -130,7 +130,7 @@ async fn the_router_answers_every_recording() {
     assert_eq!(total(&|_| true), 279);
     assert_eq!(total(&|line| line.contains("decision=\"deny\"")), denials);
     assert_eq!(
-        total(&|line| line.contains("kind=\"other\"")),
+        total(&|line| line.contains("kind=\"Service\"")),
         10,
         "the Services"
     );

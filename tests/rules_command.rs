@@ -10,7 +10,8 @@ use common::{ask_with, assert_none, create, merge, policy};
 use serde_json::{Value, json};
 use transom::decision::Endpoint;
 use transom::explain::{self, text};
-use transom::facts::Facts;
+use transom::facts::{Facts, ImageFacts, NodeFacts, Platform};
+use transom::os::Os;
 use transom::policy::Policy;
 use transom::rules::{self, Action, FAMILIES, Profile, Rule};
 
@@ -436,18 +437,58 @@ fn put(into: &mut Value, fragment: &Value) {
     }
 }
 
-/// A pod with a part of an example in it; for Windows, but for the rule about pods that do not
-/// say so.
+/// A pod with a part of an example in it, for Windows unless the rule is about who says so; or a
+/// Service.
 fn example(rule: &Value, part: &str) -> Value {
     let fragment = rule["example"][part].as_str().unwrap();
     let fragment: Value = serde_saphyr::from_str(fragment)
         .unwrap_or_else(|error| panic!("{} {part}: {error}", rule["code"]));
-    let mut pod = common::pod(json!({}));
-    if rule["code"] != "WIN604" {
-        pod["spec"]["nodeSelector"] = json!({"kubernetes.io/os": "windows"});
+    let mut object = match rule["family"].as_str().unwrap() {
+        "Services" => json!({
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "a", "namespace": "default"},
+            "spec": {"ports": [{"port": 80}]},
+        }),
+        _ => common::pod(json!({})),
+    };
+    if object["kind"] == "Pod" && rule["code"] != "WIN604" {
+        object["spec"]["nodeSelector"] = json!({"kubernetes.io/os": "windows"});
     }
-    put(&mut pod, &fragment);
-    pod
+    put(&mut object, &fragment);
+    object
+}
+
+/// A cluster whose Windows nodes are of one build, and a registry that knows the images.
+fn facts() -> Facts {
+    let windows = Platform {
+        os: Some(Os::Windows),
+        build: Some("10.0.20348".to_owned()),
+    };
+    let linux = Platform {
+        os: Some(Os::Linux),
+        build: None,
+    };
+    let images = [
+        ("registry.example/app:1-ltsc2022", &windows),
+        ("registry.example/sidecar:1-ltsc2022", &windows),
+        ("registry.example/sidecar:1-alpine", &linux),
+    ];
+    let image = |platform: &Platform| ImageFacts {
+        platforms: vec![platform.clone()],
+    };
+    let node = NodeFacts {
+        os: windows.os,
+        build: windows.build.clone(),
+    };
+    Facts {
+        nodes: [("win-1".to_owned(), node)].into(),
+        images: images
+            .into_iter()
+            .map(|(name, platform)| (name.to_owned(), image(platform)))
+            .collect(),
+        ..Facts::default()
+    }
 }
 
 #[test]
@@ -456,9 +497,15 @@ fn the_examples_are_a_finding_and_none() {
     for rule in parsed(&["rules", "-o", "json"]) {
         let code = rule["code"].as_str().unwrap();
         let policy = policy(&format!("rules: {{{code}: deny}}"));
+        // The image of WIN605 has no node in that cluster either.
+        let facts = if code == "WIN605" {
+            Facts::default()
+        } else {
+            facts()
+        };
         let found = |part| {
             let review = create(&example(&rule, part));
-            let answer = ask_with(Endpoint::Validate, &review, &policy, &Facts::default());
+            let answer = ask_with(Endpoint::Validate, &review, &policy, &facts);
             assert!(
                 !answer.message().contains("nobody can tell"),
                 "{}",

@@ -160,11 +160,34 @@ fn a_certificate_that_cannot_be_read_says_which() {
         "--tls-private-key-file",
         "a.key",
     ];
-    let ports = ["--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0"];
-    let output = run(directory.path(), &[&["serve"], &flags[..], &ports].concat());
-    assert_eq!(output.status.code(), Some(2));
-    let error = String::from_utf8(output.stderr).unwrap();
+    let error = fails(directory.path(), &flags);
     assert!(error.contains("cannot read a.crt"), "{error}");
+}
+
+#[test]
+fn a_client_ca_that_is_none_says_which_flag_and_what_the_file_should_hold() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("empty.crt"), "").unwrap();
+    for (file, why) in [("a.crt", "cannot read a.crt"), ("empty.crt", "CERTIFICATE")] {
+        let error = fails(directory.path(), &["--tls-client-ca-file", file]);
+        let flag = format!("--tls-client-ca-file {file}");
+        for part in [&flag, "CA certificates", "PEM", why] {
+            assert!(error.contains(part), "no {part} in {error}");
+        }
+    }
+    assert!(!directory.path().join("certs").exists());
+}
+
+#[test]
+fn limits_that_could_never_be_met_say_which_flags_to_change() {
+    let directory = tempfile::tempdir().unwrap();
+    let error = fails(directory.path(), &["--max-inflight-bytes", "1000"]);
+    for part in ["--max-inflight-bytes 1000", "--max-body-bytes 7340032"] {
+        assert!(error.contains(part), "no {part} in {error}");
+    }
+    let error = fails(directory.path(), &["--max-connections", "0"]);
+    assert!(error.contains("--max-connections"), "{error}");
+    assert!(!directory.path().join("certs").exists());
 }
 
 #[test]
@@ -254,6 +277,14 @@ fn wait_for(log: &mpsc::Receiver<Value>, text: &str) -> Value {
             return event;
         }
     }
+}
+
+/// What `transom serve` says when it cannot serve with these flags.
+fn fails(directory: &Path, flags: &[&str]) -> String {
+    let ports = ["--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0"];
+    let output = run(directory, &[&["serve"], flags, &ports].concat());
+    assert_eq!(output.status.code(), Some(2));
+    String::from_utf8(output.stderr).unwrap()
 }
 
 fn run(directory: &Path, args: &[&str]) -> Output {

@@ -2,29 +2,19 @@
 
 #![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
-use std::fs;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustls::ProtocolVersion;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
-use tokio_rustls::client::TlsStream;
-use transom::metrics::Metrics;
-use transom::policy::Policy;
-use transom::server::tls::reload::PairFiles;
-use transom::server::{Limits, Options, Server, TlsSource};
-use transom::webhook::WebhookState;
+use transom::server::Limits;
 
 #[path = "support/client.rs"]
 mod client;
-use client::{ANY_PORT, Authority, BOTH, PATIENCE, REVIEW, connect, exchange, get, post};
+#[path = "support/server.rs"]
+mod server;
+use client::{Authority, BOTH, PATIENCE, REVIEW, connect, exchange, get, post};
+use server::{Test, der, eventually, mount, replace, shown};
 
 #[tokio::test]
 async fn answers_over_tls_1_2_and_1_3() {
@@ -110,6 +100,22 @@ async fn connections_above_the_limit_wait_for_a_place() {
 }
 
 #[tokio::test]
+async fn clients_do_not_keep_probes_out() {
+    let limits = Limits {
+        connections: 1,
+        ..Limits::default()
+    };
+    let server = Test::start_with(limits).await;
+    let _only = server.connect().await;
+    let mut probes = Vec::new();
+    for _ in 0..3 {
+        let mut stream = TcpStream::connect(server.admin_address).await.unwrap();
+        assert_eq!(exchange(&mut stream, &get("/livez")).await.status, 200);
+        probes.push(stream);
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_sends_too_much_comes_to_read_why() {
     let server = Test::start().await;
     let large = "x".repeat(20 * 1024 * 1024);
@@ -161,30 +167,18 @@ async fn half_a_pair_is_refused_and_heals() {
     assert_eq!(server.metric(REFUSED), 1, "one bad content counts once");
 }
 
-/// As the kubelet does it: tls.crt → ..data/tls.crt, ..data → a directory, and ..data is replaced.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_mounted_secret_is_followed() {
-    use std::os::unix::fs::symlink;
-
     let authority = Authority::new();
     let directory = tempfile::tempdir().unwrap();
-    let swap = |version: &str, pair: &(String, String)| {
-        let root = directory.path();
-        fs::create_dir(root.join(version)).unwrap();
-        write(&root.join(version), pair);
-        symlink(version, root.join("..data_tmp")).unwrap();
-        fs::rename(root.join("..data_tmp"), root.join("..data")).unwrap();
+    let swap = |(cert, key): &(String, String)| {
+        mount(directory.path(), &[("tls.crt", cert), ("tls.key", key)]);
     };
-    swap("..2026_01", &authority.leaf());
-    for file in ["tls.crt", "tls.key"] {
-        let target = Path::new("..data").join(file);
-        symlink(target, directory.path().join(file)).unwrap();
-    }
+    swap(&authority.leaf());
     let server = Test::start_in(directory.path(), authority, Limits::default()).await;
     let new = server.authority.leaf();
-    swap("..2026_02", &new);
-    fs::remove_dir_all(directory.path().join("..2026_01")).unwrap();
+    swap(&new);
     eventually(|| server.metric(RELOADED) == 1).await;
     assert_eq!(shown(&server.connect().await), der(&new.0));
 }
@@ -209,102 +203,3 @@ async fn ending_closes_idle_connections() {
 
 const RELOADED: &str = "transom_certificate_reloads_total{result=\"success\"}";
 const REFUSED: &str = "transom_certificate_reloads_total{result=\"failure\"}";
-
-/// A server that looks at its files all the time.
-struct Test {
-    directory: TempDir,
-    authority: Authority,
-    address: std::net::SocketAddr,
-    metrics: Arc<Metrics>,
-    signals: mpsc::Sender<&'static str>,
-    running: JoinHandle<anyhow::Result<()>>,
-}
-
-impl Test {
-    async fn start() -> Self {
-        Self::start_with(Limits::default()).await
-    }
-
-    async fn start_with(limits: Limits) -> Self {
-        let authority = Authority::new();
-        let directory = tempfile::tempdir().unwrap();
-        write(directory.path(), &authority.leaf());
-        let mut test = Self::start_in(directory.path(), authority, limits).await;
-        test.directory = directory;
-        test
-    }
-
-    async fn start_in(files: &Path, authority: Authority, limits: Limits) -> Self {
-        let options = Options {
-            bind: ANY_PORT,
-            admin_bind: ANY_PORT,
-            tls: TlsSource::Files {
-                files: PairFiles {
-                    cert: files.join("tls.crt"),
-                    key: files.join("tls.key"),
-                },
-                poll: Duration::from_millis(10),
-            },
-            drain: Duration::ZERO,
-            limits,
-        };
-        let metrics = Arc::new(Metrics::new());
-        let webhook = Arc::new(WebhookState::new(Policy::default(), Arc::clone(&metrics)));
-        let server = Server::bind(options, webhook, Arc::clone(&metrics))
-            .await
-            .unwrap();
-        let (signals, receiver) = mpsc::channel(2);
-        Self {
-            directory: tempfile::tempdir().unwrap(),
-            authority,
-            address: server.address(),
-            metrics,
-            signals,
-            running: tokio::spawn(server.run(receiver)),
-        }
-    }
-
-    async fn connect(&self) -> TlsStream<TcpStream> {
-        let config = self.authority.client(BOTH);
-        connect(self.address, "localhost", config).await.unwrap()
-    }
-
-    fn write(&self, pair: &(String, String)) {
-        write(self.directory.path(), pair);
-    }
-
-    fn metric(&self, name: &str) -> u64 {
-        let text = self.metrics.render();
-        let line = text.lines().find_map(|line| line.strip_prefix(name));
-        line.unwrap().trim().parse().unwrap()
-    }
-}
-
-fn write(directory: &Path, (cert, key): &(String, String)) {
-    replace(&directory.join("tls.crt"), cert);
-    replace(&directory.join("tls.key"), key);
-}
-
-/// At once: a look at a file that is still empty would count as one more refusal.
-fn replace(file: &Path, content: &str) {
-    let new = file.with_extension("new");
-    fs::write(&new, content).unwrap();
-    fs::rename(new, file).unwrap();
-}
-
-fn shown(stream: &TlsStream<TcpStream>) -> CertificateDer<'static> {
-    let chain = stream.get_ref().1.peer_certificates().unwrap();
-    chain[0].clone().into_owned()
-}
-
-fn der(pem: &str) -> CertificateDer<'static> {
-    CertificateDer::from_pem_slice(pem.as_bytes()).unwrap()
-}
-
-async fn eventually(condition: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !condition() {
-        assert!(began.elapsed() < PATIENCE, "it never came true");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-}

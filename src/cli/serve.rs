@@ -55,6 +55,13 @@ pub struct ServeArgs {
     )]
     pub tls_private_key_file: Option<PathBuf>,
 
+    /// CA certificates of clients (PEM): only who presents a certificate of one of them gets in (mTLS)
+    ///
+    /// Read again when its bytes change, like the serving pair. An API server presents a certificate only if
+    /// its --admission-control-config-file says so; see certs/README.md. The admin port stays open to all.
+    #[arg(long, env = "TRANSOM_TLS_CLIENT_CA_FILE", value_name = "FILE")]
+    pub tls_client_ca_file: Option<PathBuf>,
+
     /// How log lines look; they go to stderr
     #[arg(
         long,
@@ -98,6 +105,38 @@ pub struct ServeArgs {
         default_value_t = 7_340_032
     )]
     pub max_body_bytes: usize,
+
+    /// Most bytes of reviews that are being read or answered at a time; above it, the answer is 503
+    ///
+    /// With Retry-After, so that the API server tries again within the webhook's timeout. At least
+    /// --max-body-bytes. The default is 64 MiB.
+    #[arg(
+        long,
+        env = "TRANSOM_MAX_INFLIGHT_BYTES",
+        value_name = "BYTES",
+        default_value_t = 67_108_864
+    )]
+    pub max_inflight_bytes: usize,
+
+    /// Most connections to /mutate and /validate at a time; above it, new ones wait
+    ///
+    /// Each takes a file descriptor. The admin port has a limit of its own.
+    #[arg(
+        long,
+        env = "TRANSOM_MAX_CONNECTIONS",
+        value_name = "N",
+        default_value_t = 1024,
+        value_parser = connections
+    )]
+    pub max_connections: u32,
+}
+
+fn connections(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(0) => Err("with no connection nothing could be answered; give 1 or more".to_owned()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(format!("{error}; give a number such as 1024")),
+    }
 }
 
 /// How log lines look.

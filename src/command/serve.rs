@@ -8,7 +8,8 @@ use anyhow::{Context, Result};
 
 use crate::cli::ServeArgs;
 use crate::metrics::Metrics;
-use crate::server::{Limits, Options, Server, TlsSource, signals};
+use crate::server::tls::reload::PairFiles;
+use crate::server::{Limits, Options, Server, TlsSource, signals, watch};
 use crate::webhook::WebhookState;
 
 /// Serves until a signal comes.
@@ -19,24 +20,31 @@ pub(super) fn run(args: ServeArgs) -> Result<()> {
         config,
         tls_cert_file,
         tls_private_key_file,
+        tls_client_ca_file,
         log_format,
         log_level,
         drain_seconds,
         max_body_bytes,
+        max_inflight_bytes,
+        max_connections,
     } = args;
     crate::logging::init(log_format, log_level);
     let options = Options {
         bind,
         admin_bind,
         tls: match (tls_cert_file, tls_private_key_file) {
-            (Some(cert), Some(key)) => TlsSource::files(cert, key),
+            (Some(cert), Some(key)) => TlsSource::Files(PairFiles { cert, key }),
             _ => TlsSource::ThrowAway {
                 ca_file: PathBuf::from("certs/ca.crt"),
             },
         },
+        client_ca: tls_client_ca_file,
+        poll: watch::POLL,
         drain: Duration::from_secs(drain_seconds),
         limits: Limits {
             body_bytes: max_body_bytes,
+            inflight_bytes: max_inflight_bytes,
+            connections: max_connections,
             ..Limits::default()
         },
     };

@@ -3,8 +3,10 @@
 //!
 //! Not here: what the pod lacks (`placement`), and how a patch is written (`patch`).
 
+use super::ignores::Ignores;
 use super::{Case, Endpoint, Finding};
 use crate::mode::Mode;
+use crate::os;
 use crate::patch::{Operation, Patch};
 use crate::review::Operation as Verb;
 use crate::rules::{Action, Hit};
@@ -40,7 +42,7 @@ impl Repairs {
 }
 
 impl Placing {
-    pub(super) fn of(case: &Case<'_, '_, '_>, hits: &[Hit]) -> Self {
+    pub(super) fn of(case: &Case<'_, '_, '_>, hits: &[Hit], ignores: &Ignores) -> Self {
         let nothing = Self {
             place: false,
             selector: false,
@@ -68,19 +70,14 @@ impl Placing {
                 ..nothing
             };
         }
-        let patchable = match (case.kind, case.request.operation()) {
-            (Kind::Pod, Verb::Create) => true,
-            (Kind::DaemonSet, Verb::Create) => true,
-            (Kind::DaemonSet, Verb::Update) => case.request.template_changed(),
-            _ => false,
-        };
-        if !patchable || case.mode < Mode::Warn {
+        if !is_placeable(case) {
             return nothing;
         }
 
         let stays_refused = |hit: &Hit| {
             let action = case.policy.action(hit.rule, hit.tier);
-            hit.refused && !(placement.repair && Repairs::Harmless.cover(action, hit))
+            let is_repaired = placement.repair && Repairs::Harmless.cover(action, hit);
+            hit.refused && (!is_repaired || ignores.cover(hit.rule))
         };
         let add_os = full
             && !case.pod.says_windows()
@@ -89,9 +86,7 @@ impl Placing {
         let holds = add_os || case.pod.says_windows();
         Self {
             place: true,
-            // The DaemonSet's controller places its pods itself; another selector than its
-            // template's would make it loop (kubernetes/kubernetes#51788).
-            selector: !(case.kind == Kind::Pod && case.request.is_owned_by(Kind::DaemonSet)),
+            selector: takes_selector(case),
             add_os,
             repair: if full && placement.repair && holds {
                 Repairs::Harmless
@@ -125,6 +120,43 @@ impl Placing {
         );
         Patch { operations }
     }
+}
+
+/// Keeps a pod on Linux nodes that nothing places and nothing hints at Windows, where that is
+/// asked for.
+pub(super) fn guard(case: &Case<'_, '_, '_>) -> Patch {
+    let by_label = case.namespace.and_then(|namespace| namespace.linux_guard);
+    let guards = by_label.unwrap_or(case.policy.linux_guard)
+        && case.endpoint == Endpoint::Mutate
+        && case.pod.spec.is_some()
+        && !case.request.is_being_deleted()
+        && !case.request.is_ephemeral()
+        && os::is_adrift(case.pod, &case.policy.evidence)
+        && takes_selector(case)
+        && is_placeable(case);
+    Patch {
+        operations: if guards {
+            vec![Operation::GuardLinux]
+        } else {
+            Vec::new()
+        },
+    }
+}
+
+/// Pods are placed when they are made, and DaemonSets whenever their template changes.
+fn is_placeable(case: &Case<'_, '_, '_>) -> bool {
+    let placeable = match (case.kind, case.request.operation()) {
+        (Kind::Pod | Kind::DaemonSet, Verb::Create) => true,
+        (Kind::DaemonSet, Verb::Update) => case.request.template_changed(),
+        _ => false,
+    };
+    placeable && case.mode >= Mode::Warn
+}
+
+/// The DaemonSet's controller places its pods itself; another selector than its template's would
+/// make it loop (kubernetes/kubernetes#51788).
+fn takes_selector(case: &Case<'_, '_, '_>) -> bool {
+    !(case.kind == Kind::Pod && case.request.is_owned_by(Kind::DaemonSet))
 }
 
 /// Whether `spec.os` may be patched in here.

@@ -1,7 +1,7 @@
 //! The table as a page of Markdown: docs/rules.md.
 
 use super::{Body, Section, parts, wrap};
-use crate::rules::{self, Action, FAMILIES, Field, Profile, Rule};
+use crate::rules::{self, Action, FAMILIES, Field, Owner, Profile, Rule};
 
 /// As wide as the other pages in docs/.
 pub(super) const WIDTH: usize = 120;
@@ -124,9 +124,10 @@ fn section(rule: &'static Rule, parts: impl Iterator<Item = Section>) -> String 
 
 fn fields(out: &mut String, title: &str, groups: &[(String, Vec<Field>)]) {
     let path = |field: &Field| {
-        let also = match field.in_all_containers {
-            true => " (also `initContainers` and `ephemeralContainers`)",
-            false => "",
+        let also = match field.of {
+            Owner::Pod => "",
+            Owner::Container => " (also `initContainers` and `ephemeralContainers`)",
+            Owner::Service => " of a Service",
         };
         format!("`{}`{also}", field.path)
     };

@@ -2,7 +2,7 @@
 
 use super::style::{self, FAINT, HEADING};
 use super::{Body, Section, parts, wrap};
-use crate::rules::{Action, Field, Profile, Rule};
+use crate::rules::{Action, Field, Owner, Profile, Rule};
 
 /// These rules in full, in lines of at most this width, unless a single word is longer.
 pub fn explanations(rules: &[&'static Rule], width: usize) -> String {
@@ -85,11 +85,19 @@ fn fields(out: &mut String, groups: &[(String, Vec<Field>)], width: usize) {
             out.push_str(&format!("    {}\n", field.path));
         }
     }
-    let in_all = |field: &Field| field.in_all_containers;
-    let also = match groups.iter().any(|(_, fields)| fields.iter().any(in_all)) {
-        true => "Of containers, also initContainers and ephemeralContainers. ",
-        false => "",
+    let mut owners = groups
+        .iter()
+        .flat_map(|(_, fields)| fields)
+        .map(|field| field.of);
+    let whose = match owners.clone().any(|of| of == Owner::Service) {
+        true => "Of a Service.".to_owned(),
+        false => {
+            let also = match owners.any(|of| of == Owner::Container) {
+                true => "Of containers, also initContainers and ephemeralContainers. ",
+                false => "",
+            };
+            format!("{also}In a workload the paths start at its pod template.")
+        }
     };
-    let paths = format!("{also}In a workload the paths start at its pod template.");
-    indented(out, &format!("({paths})"), width);
+    indented(out, &format!("({whose})"), width);
 }

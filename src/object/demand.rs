@@ -33,6 +33,7 @@ pub(crate) enum Role {
     Controller,
     Mirror,
     TransomOs,
+    Ignore,
     OsLabel,
     // where pod templates are
     Spec,
@@ -66,6 +67,8 @@ pub(crate) enum Role {
     Text,
     CapabilitiesAdd,
     HugePages,
+    // the Service
+    ServiceSelector,
 }
 
 /// Whether a field of the object at this place can be skipped.
@@ -110,6 +113,8 @@ pub(crate) enum Anchor {
     Spec,
     /// An element of containers, initContainers or ephemeralContainers.
     Container,
+    /// `spec` of a Service.
+    Service,
 }
 
 /// One field that somebody asks for.

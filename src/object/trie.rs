@@ -103,6 +103,7 @@ struct Builder {
     metadata: FieldId,
     spec: FieldId,
     container: FieldId,
+    service: FieldId,
 }
 
 impl Builder {
@@ -113,15 +114,18 @@ impl Builder {
             metadata: 0,
             spec: 0,
             container: 0,
+            service: 0,
         };
         builder.review = builder.add(Edge::Root);
         builder.metadata = builder.add(Edge::Name("metadata"));
         builder.spec = builder.add(Edge::Name("spec"));
         builder.container = builder.add(Edge::Item);
+        builder.service = builder.add(Edge::Name("spec"));
         for (field, role) in [
             (builder.metadata, Role::Metadata),
             (builder.spec, Role::Spec),
             (builder.container, Role::Container),
+            (builder.service, Role::Spec),
         ] {
             let node = builder.node(field);
             (node.role, node.shape, node.leaf) = (role, Shape::Map, false);
@@ -151,6 +155,7 @@ impl Builder {
             Anchor::Metadata => self.metadata,
             Anchor::Spec => self.spec,
             Anchor::Container => self.container,
+            Anchor::Service => self.service,
         };
         let mut path = demand.path;
         while !path.is_empty() {
@@ -307,8 +312,11 @@ impl Builder {
         node.names = vec![("spec", job_spec)];
         (node.role, node.shape, node.leaf) = (Role::JobTemplate, Shape::Map, false);
 
-        // The object's spec is a pod's, a workload's or a CronJob's: `kind` may come after it.
+        // The object's spec is a pod's, a workload's, a CronJob's or a Service's: `kind` may come
+        // after it.
         let mut object_spec = self.node(self.spec).clone();
+        let service = self.node(self.service).names.clone();
+        object_spec.names.extend(service);
         object_spec.names.push(("template", template));
         object_spec.names.push(("jobTemplate", job_template));
         self.nodes.push(object_spec);

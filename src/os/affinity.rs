@@ -1,6 +1,6 @@
 //! Node affinity as evidence: to the OS label, to a Windows build, to known nodes.
 
-use super::system::{BETA_OS_LABEL, BUILD_LABEL, OS_LABEL, Os};
+use super::system::{BUILD_LABEL, Os};
 use super::{Evidence, EvidencePolicy, Source, evidence};
 use crate::facts::Facts;
 use crate::object::demand::Anchor::Spec;
@@ -129,7 +129,7 @@ fn restriction(tape: &Tape<'_>, expressions: At, policy: &EvidencePolicy) -> Opt
                 _ => None,
             };
         }
-        if key != OS_LABEL && key != BETA_OS_LABEL && key != policy.os_label_key {
+        if !policy.is_os_label(key) {
             return None;
         }
         let os = match operator {
@@ -140,6 +140,22 @@ fn restriction(tape: &Tape<'_>, expressions: At, policy: &EvidencePolicy) -> Opt
             _ => return None,
         };
         evidence(Some(os), Source::RequiredAffinity, values?)
+    })
+}
+
+/// Whether required affinity says anything about the OS label, or names its nodes.
+pub(super) fn decides(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> bool {
+    let tape = pod.tape;
+    let Some(terms) = pod.required_terms else {
+        return false;
+    };
+    tape.children(terms).any(|term| {
+        let expressions = tape.child(term, Role::MatchExpressions);
+        let mut keys = expressions
+            .into_iter()
+            .flat_map(|at| tape.children(at))
+            .filter_map(|expression| tape.child_text(expression, Role::Key));
+        tape.child(term, Role::MatchFields).is_some() || keys.any(|key| policy.is_os_label(key))
     })
 }
 

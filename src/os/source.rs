@@ -19,6 +19,8 @@ pub enum Source {
     RuntimeClass,
     /// What the registry says of an image.
     Registry,
+    /// The pods that a Service selects.
+    SelectedPods,
     /// The name of an image that runs on Windows only.
     CertainImage,
     /// The namespace's label or the object's annotation `transom.dev/os`.
@@ -37,7 +39,7 @@ pub enum Source {
 
 impl Source {
     /// All of them, strongest first.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::OsField,
         Self::NodeSelector,
         Self::WindowsOptions,
@@ -46,6 +48,7 @@ impl Source {
         Self::NodeName,
         Self::RuntimeClass,
         Self::Registry,
+        Self::SelectedPods,
         Self::CertainImage,
         Self::Declared,
         Self::PreferredAffinity,
@@ -66,6 +69,7 @@ impl Source {
             Self::NodeName => "node-name",
             Self::RuntimeClass => "runtime-class",
             Self::Registry => "registry",
+            Self::SelectedPods => "selected-pods",
             Self::CertainImage => "certain-image",
             Self::Declared => "declared",
             Self::PreferredAffinity => "preferred-affinity",

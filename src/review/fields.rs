@@ -1,7 +1,7 @@
 //! What is read of a review: the envelope, and whatever the rooms of the core ask for.
 
-use crate::object::demand::Anchor::Review;
-use crate::object::demand::{Demand, Role};
+use crate::object::demand::Anchor::{Review, Service};
+use crate::object::demand::{Demand, Role, Shape};
 use crate::object::trie::Trie;
 use crate::rules::{self, RuleId};
 use crate::{os, workload};
@@ -30,11 +30,20 @@ const GROUPS: &[Demand] = &[
     Demand::text(Review, "request.userInfo.groups[*]", Role::None),
 ];
 
+/// Which pods a Service is for is looked at only where Services are judged.
+const SERVICE: &[Demand] = &[
+    Demand::map(Service, "selector", Role::ServiceSelector),
+    // A workload's selector is at the same place, and of another form.
+    Demand::new(Service, "selector{*}", Role::None, Shape::Any),
+];
+
 /// Everything that any room asks for under a policy: what its rules do not look at is not read.
-pub(crate) fn trie(is_silent: impl Fn(RuleId) -> bool, groups: bool) -> Trie {
+pub(crate) fn trie(is_silent: impl Fn(RuleId) -> bool, groups: bool, services: bool) -> Trie {
     let groups = if groups { GROUPS } else { &[] };
+    let services = if services { SERVICE } else { &[] };
     let os = [os::FIELDS, os::affinity::FIELDS];
-    let fields = [FIELDS, groups, workload::FIELDS].into_iter().chain(os);
+    let fields = [FIELDS, groups, services, workload::FIELDS];
+    let fields = fields.into_iter().chain(os);
     let fields = fields.flatten().copied();
     Trie::compile(fields.chain(rules::demands(is_silent)))
 }

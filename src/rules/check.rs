@@ -4,9 +4,10 @@ use super::Context;
 use crate::object::demand::{Anchor, Demand, Role, Shape};
 use crate::object::{At, Tape, Value};
 use crate::os::text::is_under;
+use crate::workload::Kind;
 
 /// One field that a rule looks at. The first case whose test holds makes the finding.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Check {
     pub(super) anchor: Anchor,
     pub(super) field: &'static str,
@@ -27,6 +28,11 @@ impl Check {
     pub(super) const fn validate_only(mut self) -> Self {
         self.validate_only = true;
         self
+    }
+
+    /// Whether it is about objects of this kind.
+    pub(super) fn is_for(&self, kind: Kind) -> bool {
+        (self.anchor == Anchor::Service) == (kind == Kind::Service)
     }
 
     pub(super) const fn skip(mut self, skip: Skip) -> Self {
@@ -70,6 +76,11 @@ pub(super) const fn container(field: &'static str, cases: &'static [Case]) -> Ch
     check(Anchor::Container, field, cases)
 }
 
+/// A field of the spec of a Service.
+pub(super) const fn service(field: &'static str, cases: &'static [Case]) -> Check {
+    check(Anchor::Service, field, cases)
+}
+
 /// A field of the pod's or the template's metadata.
 pub(super) const fn metadata(field: &'static str, cases: &'static [Case]) -> Check {
     check(Anchor::Metadata, field, cases)
@@ -98,7 +109,7 @@ pub(super) enum Skip {
     ServiceAccountVolume,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     pub(super) test: Test,
     /// Which of the rule's tiers this is.
@@ -119,7 +130,7 @@ pub(super) const NOT_BLANK: &[Case] = &[case(Test::NotBlank, 0)];
 
 /// When a value is a finding. A test whose type is not the value's does not hold; the walk has
 /// named such a field already.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Test {
     Set,
     Present,

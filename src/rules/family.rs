@@ -1,6 +1,6 @@
 //! The families of rules: what the first digit of a code says.
 
-use super::{Rule, lifecycle, network, placement, resources, security, volumes};
+use super::{Rule, all, lifecycle, network, placement, resources, security, services, volumes};
 
 /// Rules about one part of an object.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub struct Family {
 impl Family {
     /// Its rules, sorted by code.
     pub fn rules(&self) -> impl Iterator<Item = &'static Rule> {
-        self.rules.iter()
+        all().filter(|rule| rule.code.starts_with(self.prefix))
     }
 
     /// The heading above its rules: `WIN3xx: volumes`.
@@ -33,7 +33,7 @@ impl Rule {
 }
 
 /// All families, in the order of their codes.
-pub static FAMILIES: [Family; 6] = [
+pub static FAMILIES: [Family; 7] = [
     Family {
         prefix: "WIN1",
         title: "security context",
@@ -63,5 +63,10 @@ pub static FAMILIES: [Family; 6] = [
         prefix: "WIN6",
         title: "operating system and build",
         rules: placement::RULES,
+    },
+    Family {
+        prefix: "WIN7",
+        title: "Services",
+        rules: services::RULES,
     },
 ];

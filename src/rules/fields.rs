@@ -14,18 +14,30 @@ use crate::object::demand::Anchor;
 pub struct Field {
     /// Where it is in a pod, such as `spec.containers[*].securityContext.privileged`.
     pub path: String,
-    /// It is looked at in `initContainers` and `ephemeralContainers`, too.
-    pub in_all_containers: bool,
+    /// What it belongs to.
+    pub of: Owner,
     /// What makes its value a finding, such as `is true`.
     pub when: String,
+}
+
+/// What a field belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// A pod, or the template of a workload.
+    Pod,
+    /// A container; the path names those in `containers`, but the field is looked at in
+    /// `initContainers` and `ephemeralContainers`, too.
+    Container,
+    /// A Service.
+    Service,
 }
 
 impl Field {
     /// Its paths in all lists of containers.
     pub fn paths(&self) -> impl Iterator<Item = String> {
-        let others: &[&str] = match self.in_all_containers {
-            true => &["initContainers", "ephemeralContainers"],
-            false => &[],
+        let others: &[&str] = match self.of {
+            Owner::Container => &["initContainers", "ephemeralContainers"],
+            Owner::Pod | Owner::Service => &[],
         };
         let others = others.iter();
         let others = others.map(|list| self.path.replacen("containers", list, 1));
@@ -39,13 +51,17 @@ impl Rule {
         let skip = self.skip();
         let checked = self.deciding_checks().map(|check| Field {
             path: path(check),
-            in_all_containers: check.anchor == Anchor::Container,
+            of: match check.anchor {
+                Anchor::Container => Owner::Container,
+                Anchor::Service => Owner::Service,
+                _ => Owner::Pod,
+            },
             when: when(check, skip.is_none()),
         });
         let others = self.guide.fields.iter();
         let others = others.map(|(path, when)| Field {
             path: (*path).to_owned(),
-            in_all_containers: false,
+            of: Owner::Pod,
             when: (*when).to_owned(),
         });
         checked.chain(others).collect()
@@ -91,7 +107,7 @@ fn path(check: &Check) -> String {
     let start = match check.anchor {
         Anchor::Review => "",
         Anchor::Metadata => "metadata.",
-        Anchor::Spec => "spec.",
+        Anchor::Spec | Anchor::Service => "spec.",
         Anchor::Container => "spec.containers[*].",
     };
     let field = check.field.replace('{', "[\"").replace('}', "\"]");

@@ -3,7 +3,7 @@
 //! Nothing here is looked at when a review is answered. Read by `fields` and `explain`.
 
 /// A row's example, and what no check says.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Guide {
     /// Two documents of YAML, parts of a pod: a flaw, and what to write instead.
     example: &'static str,

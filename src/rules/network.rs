@@ -3,8 +3,7 @@
 use super::Action::{Deny, Repair, Warn};
 use super::check::{Case, Skip, TRUE, Test, case, pod};
 use super::guide::guide;
-use super::{Found, KEP, Rule, Tier, tier};
-use crate::workload::Pod;
+use super::{Context, Found, KEP, Rule, Tier, tier};
 
 const INTRO: &str = "https://kubernetes.io/docs/concepts/windows/intro/#compatibility-v1-pod";
 const NETWORK: &str = "https://kubernetes.io/docs/concepts/services-networking/windows-networking/";
@@ -123,7 +122,8 @@ pub(super) const RULES: &[Rule] = &[
 const SEVERAL: &[Case] = &[case(Test::Several, 0)];
 
 /// The API server refuses it whatever spec.os says.
-fn host_process_without_host_network(pod: &Pod<'_, '_>, report: &mut dyn FnMut(Found)) {
+fn host_process_without_host_network(context: &Context<'_, '_, '_>, report: &mut dyn FnMut(Found)) {
+    let pod = context.pod;
     if let (true, None, Some(spec)) = (pod.has_host_process(), pod.host_network, pod.spec) {
         report(Found {
             at: spec,

@@ -1,13 +1,15 @@
-//! WIN6xx: what the evidence itself says of a pod. These rows have no checks: `os` finds
-//! the first ones, and builds are read off the images.
+//! WIN6xx: what the evidence itself says of a pod, and what the cluster knows of its images. These
+//! rows have no checks: `os` finds contradictions and hints; builds are compared here.
 
 use super::Action::{Deny, Off, Warn};
 use super::guide::guide;
-use super::{Found, KEP, Rule, tier};
-use crate::os::build;
-use crate::workload::Pod;
+use super::{Context, Found, KEP, Rule, tier};
+use crate::facts::Facts;
+use crate::os::{Os, build};
 
 const ASSIGN: &str = "https://kubernetes.io/docs/concepts/windows/user-guide/#ensuring-os-specific-workloads-land-on-the-appropriate-container-host";
+
+const VERSIONS: &str = "https://learn.microsoft.com/virtualization/windowscontainers/deploy-containers/version-compatibility";
 
 const HINTS: &[(&str, &str)] = &[
     (
@@ -35,6 +37,22 @@ const HINTS: &[(&str, &str)] = &[
 ];
 
 const WINDOWS_TEXT: &str = r"has C:\, \\.\pipe\, powershell.exe or cmd.exe in it";
+
+const IMAGES_BY_REGISTRY: &[(&str, &str)] = &[
+    ("spec.containers[*].image", OTHER_SYSTEM),
+    ("spec.initContainers[*].image", OTHER_SYSTEM),
+    ("spec.ephemeralContainers[*].image", OTHER_SYSTEM),
+];
+
+const OTHER_SYSTEM: &str = "is for Windows alone, while another one is for Linux alone";
+
+const IMAGES_WITHOUT_NODE: &[(&str, &str)] = &[
+    ("spec.containers[*].image", NO_NODE),
+    ("spec.initContainers[*].image", NO_NODE),
+    ("spec.ephemeralContainers[*].image", NO_NODE),
+];
+
+const NO_NODE: &str = "is for Windows builds that no node of the cluster has";
 
 const NAMES_A_BUILD: &str =
     "is tagged for another Windows build (ltsc2019, 1809, ltsc2022, ltsc2025)";
@@ -85,6 +103,42 @@ pub(super) const RULES: &[Rule] = &[
             ),
     },
     Rule {
+        code: "WIN602",
+        name: "mixed-os",
+        brief: "images of one pod are for different operating systems",
+        reason: "All containers of a pod run on one node, and no node runs both Windows and Linux images.",
+        remedy: "Split the pod in two, or use images for the same operating system.",
+        references: &[KEP, ASSIGN],
+        tiers: &[tier("", Deny, Deny)],
+        checks: &[],
+        by_pod: None,
+        guide: guide(include_str!("examples/WIN602.yaml"))
+            .fields(IMAGES_BY_REGISTRY)
+            .never(&["images that a registry offers for both systems"])
+            .note(
+                "The rule takes what a registry says of the images; of images that nothing is known of \
+                 there is no finding.",
+            ),
+    },
+    Rule {
+        code: "WIN603",
+        name: "no-matching-node",
+        brief: "no Windows node of the cluster has the build of the image",
+        reason: "With process isolation a Windows container runs only on a node of the same Windows release as its base image, and the cluster has no such node now.",
+        remedy: "Use an image for a build that the cluster's nodes have, or add such nodes.",
+        references: &[KEP, VERSIONS],
+        tiers: &[tier("", Warn, Warn)],
+        checks: &[],
+        by_pod: Some(no_matching_node),
+        guide: guide(include_str!("examples/WIN603.yaml"))
+            .fields(IMAGES_WITHOUT_NODE)
+            .never(&["HostProcess pods", "images of which no build is known"])
+            .note(
+                "The rule takes the nodes of the cluster, and what a registry says of the image or its \
+                 tag; as long as the build of a Windows node is not known there is no finding.",
+            ),
+    },
+    Rule {
         code: "WIN604",
         name: "unplaced",
         brief: "looks like a Windows pod, but nothing says so",
@@ -112,10 +166,7 @@ pub(super) const RULES: &[Rule] = &[
         brief: "the image is for another Windows build",
         reason: "With process isolation a Windows container runs only on a node of the same Windows release as its base image.",
         remedy: "Use an image for the build that the pod selects, or select the build of the image (node.kubernetes.io/windows-build).",
-        references: &[
-            KEP,
-            "https://learn.microsoft.com/virtualization/windowscontainers/deploy-containers/version-compatibility",
-        ],
+        references: &[KEP, VERSIONS],
         tiers: &[
             tier(
                 "another build than the pod's or another container's",
@@ -147,7 +198,8 @@ pub(super) const RULES: &[Rule] = &[
 /// The only build that KEP-116 knows: Windows Server 2019.
 const KEP_BUILD: &str = "10.0.17763";
 
-fn other_builds(pod: &Pod<'_, '_>, report: &mut dyn FnMut(Found)) {
+fn other_builds(context: &Context<'_, '_, '_>, report: &mut dyn FnMut(Found)) {
+    let pod = context.pod;
     if pod.has_host_process() {
         return;
     }
@@ -172,5 +224,48 @@ fn other_builds(pod: &Pod<'_, '_>, report: &mut dyn FnMut(Found)) {
             missing: &[],
             tier,
         });
+    }
+}
+
+/// The builds of the Windows nodes; none where one of them is not known.
+fn node_builds(facts: &Facts) -> Vec<&str> {
+    let windows = facts.nodes.values().filter(|n| n.os == Some(Os::Windows));
+    let builds: Option<_> = windows.map(|node| node.build.as_deref()).collect();
+    builds.unwrap_or_default()
+}
+
+/// The Windows builds that an image is for, by its registry or else by its tag.
+fn image_builds<'f>(facts: &'f Facts, image: &str) -> Vec<&'f str> {
+    match facts.images.get(image) {
+        Some(known) => {
+            let windows = known.platforms.iter().filter(|p| p.os == Some(Os::Windows));
+            windows.filter_map(|p| p.build.as_deref()).collect()
+        }
+        None => build::of_image(image).into_iter().collect(),
+    }
+}
+
+fn no_matching_node(context: &Context<'_, '_, '_>, report: &mut dyn FnMut(Found)) {
+    let Context { pod, facts, .. } = context;
+    if facts.nodes.is_empty() || pod.has_host_process() {
+        return;
+    }
+    let nodes = node_builds(facts);
+    if nodes.is_empty() {
+        return;
+    }
+    for at in pod
+        .containers
+        .iter()
+        .filter_map(|container| container.image)
+    {
+        let builds = image_builds(facts, pod.tape.text(at).unwrap_or_default());
+        if !builds.is_empty() && builds.iter().all(|build| !nodes.contains(build)) {
+            report(Found {
+                at,
+                missing: &[],
+                tier: 0,
+            });
+        }
     }
 }

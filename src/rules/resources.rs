@@ -6,7 +6,6 @@ use super::guide::guide;
 use super::{Context, Found, KEP, Rule, Tier, tier};
 use crate::object::demand::Shape;
 use crate::object::{At, Tape, Value};
-use crate::workload::Pod;
 
 const RESOURCES: &str =
     "https://kubernetes.io/docs/concepts/configuration/windows-resource-management/";
@@ -177,7 +176,8 @@ fn bytes(value: &Value<'_>, text: Option<&str>) -> Option<f64> {
     })
 }
 
-fn no_memory_limit(pod: &Pod<'_, '_>, report: &mut dyn FnMut(Found)) {
+fn no_memory_limit(context: &Context<'_, '_, '_>, report: &mut dyn FnMut(Found)) {
+    let pod = context.pod;
     for container in pod.containers.iter().filter(|c| !c.ephemeral) {
         if quantity(pod.tape, container.at, "limits", "memory").is_none() {
             report(Found {
@@ -190,7 +190,8 @@ fn no_memory_limit(pod: &Pod<'_, '_>, report: &mut dyn FnMut(Found)) {
 }
 
 /// In templates the API server has not filled the requests from the limits yet.
-fn no_requests(pod: &Pod<'_, '_>, report: &mut dyn FnMut(Found)) {
+fn no_requests(context: &Context<'_, '_, '_>, report: &mut dyn FnMut(Found)) {
+    let pod = context.pod;
     const WANTED: [(&str, &[&str]); 2] = [
         ("cpu", &["resources", "requests", "cpu"]),
         ("memory", &["resources", "requests", "memory"]),

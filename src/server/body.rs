@@ -1,4 +1,4 @@
-//! Reading a request's body: bounded in size and time, into one buffer.
+//! Reading a request's body: bounded in size and time, into one buffer, within the budget of all bodies.
 //!
 //! Content is no matter here. Called by `router` for each review.
 
@@ -7,6 +7,8 @@ use std::time::Duration;
 use axum::body::{Body, Bytes, HttpBody};
 use http_body_util::BodyExt;
 use tokio::time::timeout;
+
+use super::budget::{Budget, Exhausted, Reserved};
 
 /// How much of a body that nobody wants is read, so that its sender can finish and read the answer.
 const DISCARD_BYTES: usize = 64 * 1024 * 1024;
@@ -17,64 +19,93 @@ const DISCARD_TIME: Duration = Duration::from_secs(10);
 pub(super) enum BodyError {
     TooLarge,
     TooSlow,
+    /// Other bodies leave no room for this one.
+    Overload,
     /// The client went away, or its framing was wrong.
     Broken,
 }
 
-/// Reads a whole body of at most `limit` bytes within `time`.
+impl From<Exhausted> for BodyError {
+    fn from(Exhausted: Exhausted) -> Self {
+        Self::Overload
+    }
+}
+
+/// Reads a whole body of at most `limit` bytes within `time`. What it has reserved is for the caller to keep
+/// for as long as the bytes are of use.
 ///
 /// # Errors
-/// Before anything is read if the client has announced too much.
+/// Before anything is read if the client has announced too much: for this limit, or for what is left of
+/// the budget.
 pub(super) async fn read(
     body: &mut Body,
     limit: usize,
     time: Duration,
-) -> Result<Bytes, BodyError> {
-    let announced = body.size_hint().lower();
-    if announced > limit as u64 {
-        return Err(BodyError::TooLarge);
-    }
-    timeout(time, collect(body, limit))
+    budget: &Budget,
+) -> Result<(Bytes, Reserved), BodyError> {
+    let announced = announced(body);
+    within(limit, announced)?;
+    let mut reserved = budget.reserve();
+    reserved.grow_to(announced)?;
+    let bytes = timeout(time, collect(body, limit, &mut reserved))
         .await
-        .unwrap_or(Err(BodyError::TooSlow))
+        .unwrap_or(Err(BodyError::TooSlow))?;
+    Ok((bytes, reserved))
 }
 
-/// Reads the rest of a body for nothing, within reason.
-pub(super) async fn discard(mut body: Body) {
-    let _ = timeout(DISCARD_TIME, async {
+/// Reads the rest of a body for nothing, within reason, and tells whether that was all of it.
+pub(super) async fn discard(body: &mut Body) -> bool {
+    let all = async {
         let mut left = DISCARD_BYTES;
-        while let Some(Ok(frame)) = body.frame().await {
-            let length = frame.data_ref().map_or(0, Bytes::len);
-            let Some(less) = left.checked_sub(length) else {
-                return;
+        loop {
+            let Some(frame) = body.frame().await else {
+                return true;
             };
-            left = less;
+            let length = frame.map(|frame| frame.data_ref().map_or(0, Bytes::len));
+            match length.ok().and_then(|length| left.checked_sub(length)) {
+                Some(less) => left = less,
+                None => return false,
+            }
         }
-    })
-    .await;
+    };
+    timeout(DISCARD_TIME, all).await.unwrap_or(false)
 }
 
-async fn collect(body: &mut Body, limit: usize) -> Result<Bytes, BodyError> {
+async fn collect(
+    body: &mut Body,
+    limit: usize,
+    reserved: &mut Reserved,
+) -> Result<Bytes, BodyError> {
+    // What comes in chunks has announced nothing, so each of them is reserved as it comes.
+    let mut fits = |length| {
+        within(limit, length)?;
+        reserved.grow_to(length).map_err(BodyError::from)
+    };
     // Most reviews come as one frame, which is then the buffer.
     let Some(first) = data(body).await? else {
         return Ok(Bytes::new());
     };
-    within(limit, first.len())?;
+    fits(first.len())?;
     let Some(second) = data(body).await? else {
         return Ok(first);
     };
     // What is left was checked against the limit: a client cannot make us reserve more.
-    let left = usize::try_from(body.size_hint().lower()).unwrap_or_default();
+    let left = announced(body);
     let mut buffer = Vec::with_capacity(limit.min(first.len() + second.len() + left));
     buffer.extend_from_slice(&first);
     drop(first);
     let mut next = Some(second);
     while let Some(frame) = next {
-        within(limit, buffer.len() + frame.len())?;
+        fits(buffer.len() + frame.len())?;
         buffer.extend_from_slice(&frame);
         next = data(body).await?;
     }
     Ok(buffer.into())
+}
+
+/// How many bytes will come at least.
+fn announced(body: &Body) -> usize {
+    usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX)
 }
 
 /// The next frame with data in it; trailers are of no use.
@@ -98,6 +129,7 @@ fn within(limit: usize, length: usize) -> Result<(), BodyError> {
 #[cfg(test)]
 mod tests {
     use std::pin::Pin;
+    use std::sync::Arc;
     use std::task::{Context, Poll};
 
     use axum::Error;
@@ -110,21 +142,21 @@ mod tests {
     #[tokio::test]
     async fn one_frame_is_not_copied() {
         let bytes = Bytes::from(vec![7; 100]);
-        let read = read(&mut Body::from(bytes.clone()), 100, SECOND)
-            .await
-            .unwrap();
+        let mut body = Body::from(bytes.clone());
+        let budget = budget(100);
+        let (read, _reserved) = super::read(&mut body, 100, SECOND, &budget).await.unwrap();
         assert_eq!(read.as_ptr(), bytes.as_ptr());
     }
 
     #[tokio::test]
     async fn frames_are_joined() {
         let mut body = frames(&["ab", "", "cd", "e"]);
-        assert_eq!(read(&mut body, 5, SECOND).await.unwrap(), "abcde");
+        assert_eq!(read(&mut body).await.unwrap(), "abcde");
     }
 
     #[tokio::test]
     async fn an_empty_body_is_empty() {
-        assert_eq!(read(&mut Body::empty(), 5, SECOND).await.unwrap(), "");
+        assert_eq!(read(&mut Body::empty()).await.unwrap(), "");
     }
 
     #[tokio::test]
@@ -134,7 +166,7 @@ mod tests {
             &["abc", "def"],
             &["a", "b", "c", "d", "e", "f"],
         ] {
-            let read = read(&mut frames(sent), 5, SECOND).await;
+            let read = read(&mut frames(sent)).await;
             assert_eq!(read.unwrap_err(), BodyError::TooLarge);
         }
     }
@@ -142,20 +174,58 @@ mod tests {
     #[tokio::test]
     async fn rejects_an_announced_length_without_reading() {
         let mut body = Body::from("abcdef");
-        assert_eq!(
-            read(&mut body, 5, SECOND).await.unwrap_err(),
-            BodyError::TooLarge
-        );
+        assert_eq!(read(&mut body).await.unwrap_err(), BodyError::TooLarge);
         assert_eq!(body.size_hint().exact(), Some(6));
     }
 
     #[tokio::test(start_paused = true)]
     async fn rejects_a_body_that_does_not_come() {
         let mut body = Body::new(Frames(Vec::new(), true));
-        assert_eq!(
-            read(&mut body, 5, SECOND).await.unwrap_err(),
-            BodyError::TooSlow
-        );
+        assert_eq!(read(&mut body).await.unwrap_err(), BodyError::TooSlow);
+    }
+
+    #[tokio::test]
+    async fn an_announced_length_is_reserved_before_anything_is_read() {
+        let budget = budget(7);
+        let mut body = Body::from("abcd");
+        let first = super::read(&mut body, 5, SECOND, &budget).await.unwrap();
+        let mut body = Body::from("efgh");
+        let second = super::read(&mut body, 5, SECOND, &budget).await;
+        assert_eq!(second.unwrap_err(), BodyError::Overload);
+        assert_eq!(body.size_hint().exact(), Some(4), "nothing was read");
+        drop(first);
+        let third = super::read(&mut body, 5, SECOND, &budget).await;
+        assert_eq!(third.unwrap().0, "efgh");
+    }
+
+    #[tokio::test]
+    async fn chunks_are_reserved_as_they_come() {
+        let budget = budget(7);
+        let mut body = frames(&["a", "b", "c", "d"]);
+        let first = super::read(&mut body, 5, SECOND, &budget).await.unwrap();
+        let mut body = frames(&["e", "f", "g", "h"]);
+        let second = super::read(&mut body, 5, SECOND, &budget).await;
+        assert_eq!(second.unwrap_err(), BodyError::Overload);
+        assert!(discard(&mut body).await, "what is left can be thrown away");
+        drop(first);
+        let third = super::read(&mut frames(&["ijklm"]), 5, SECOND, &budget).await;
+        assert_eq!(third.unwrap().0, "ijklm");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_does_not_end_is_not_thrown_away_forever() {
+        let mut body = Body::new(Frames(Vec::new(), true));
+        assert!(!discard(&mut body).await);
+    }
+
+    /// Five bytes within a second, and nobody else.
+    async fn read(body: &mut Body) -> Result<Bytes, BodyError> {
+        let read = super::read(body, 5, SECOND, &budget(5)).await;
+        read.map(|(bytes, _)| bytes)
+    }
+
+    fn budget(bytes: usize) -> Budget {
+        Budget::new(bytes, Arc::default())
     }
 
     fn frames(frames: &[&'static str]) -> Body {

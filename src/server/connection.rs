@@ -26,7 +26,9 @@ use tower::Service;
 use super::guard::{Ended, Guard};
 use super::tls::Tls;
 use super::{Health, Limits};
-use crate::metrics::{Metrics, Stage};
+use failures::Failures;
+
+pub(super) mod failures;
 
 /// How long to wait when no connection can be accepted, for want of file descriptors for instance.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(500);
@@ -37,7 +39,7 @@ const HEAD_BYTES: usize = 64 * 1024;
 /// What is between TCP and HTTP.
 pub(super) enum Transport {
     Plain,
-    Tls(Arc<Tls>, Arc<Metrics>),
+    Tls(Arc<Tls>, Failures),
 }
 
 /// Lets connections in to one router, a limited number at a time.
@@ -65,7 +67,7 @@ impl Gate {
             limits,
             health,
             stopped,
-            places: Arc::new(Semaphore::new(limits.connections)),
+            places: Arc::new(Semaphore::new(limits.connections as usize)),
         })
     }
 
@@ -79,8 +81,7 @@ impl Gate {
 
     /// Waits until no connection is left. Nothing must be accepted any more.
     pub(super) async fn ended(&self) {
-        let all = u32::try_from(self.limits.connections).unwrap_or(u32::MAX);
-        let _ = self.places.acquire_many(all).await;
+        let _ = self.places.acquire_many(self.limits.connections).await;
     }
 
     /// A server that is gone has stopped, too.
@@ -108,7 +109,7 @@ impl Gate {
         stream.set_nodelay(true)?;
         match &self.transport {
             Transport::Plain => self.serve_http(stream).await,
-            Transport::Tls(tls, metrics) => {
+            Transport::Tls(tls, failures) => {
                 let handshake = TlsAcceptor::from(tls.current()).accept(stream);
                 let shaken = tokio::select! {
                     shaken = tokio::time::timeout(self.limits.handshake, handshake) => shaken,
@@ -117,7 +118,7 @@ impl Gate {
                 match shaken.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
                     Ok(stream) => self.serve_http(stream).await,
                     Err(error) => {
-                        failed_handshake(peer, &error, metrics);
+                        failures.handshake(peer, &error);
                         Ok(())
                     }
                 }
@@ -187,23 +188,6 @@ async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
             }
         }
     }
-}
-
-/// Counts and tells a failed handshake, unless nothing was said: a probe of the port, not a client.
-fn failed_handshake(peer: SocketAddr, error: &io::Error, metrics: &Metrics) {
-    let silent = matches!(
-        error.kind(),
-        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset
-    );
-    if silent {
-        return;
-    }
-    metrics.error(Stage::TlsHandshake);
-    tracing::warn!(
-        %peer,
-        %error,
-        "a TLS handshake failed; if the client is an API server, look at the webhook's caBundle"
-    );
 }
 
 #[cfg(test)]

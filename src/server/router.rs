@@ -10,13 +10,14 @@ use axum::Router;
 use axum::body::HttpBody;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use axum::http::header::{CONNECTION, CONTENT_TYPE, EXPECT, HeaderMap};
+use axum::http::header::{CONNECTION, CONTENT_TYPE, EXPECT, HeaderMap, RETRY_AFTER};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::Limits;
 use super::body::{self, BodyError};
+use super::budget::Budget;
 use crate::metrics::{Metrics, Stage};
 use crate::webhook::{self, Endpoint, WebhookState};
 
@@ -36,12 +37,13 @@ pub fn router(state: AppState) -> Router {
     let mutate = |State(state), request| review(Endpoint::Mutate, state, request);
     let validate = |State(state), request| review(Endpoint::Validate, state, request);
     let metrics = Arc::clone(&state.metrics);
+    let budget = Budget::new(state.limits.inflight_bytes, Arc::clone(&metrics));
     let routes = Router::new()
         .route("/mutate", post(mutate))
         .route("/validate", post(validate))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .with_state(state);
+        .with_state((state, budget));
     catch_panics(routes, metrics)
 }
 
@@ -59,7 +61,11 @@ fn catch_panics(routes: Router, metrics: Arc<Metrics>) -> Router {
     ))
 }
 
-async fn review(endpoint: Endpoint, state: AppState, request: Request) -> Response {
+async fn review(
+    endpoint: Endpoint,
+    (state, budget): (AppState, Budget),
+    request: Request,
+) -> Response {
     let AppState {
         webhook,
         metrics,
@@ -71,15 +77,23 @@ async fn review(endpoint: Endpoint, state: AppState, request: Request) -> Respon
         return unread(request, answer);
     }
     let (parts, mut body) = request.into_parts();
-    match body::read(&mut body, limits.body_bytes, limits.body).await {
-        Ok(bytes) => webhook::answer(endpoint, &bytes, &webhook),
+    match body::read(&mut body, limits.body_bytes, limits.body, &budget).await {
+        Ok((bytes, _reserved)) => webhook::answer(endpoint, &bytes, &webhook),
         Err(BodyError::TooLarge) => {
             metrics.error(Stage::BodyTooLarge);
             unread(Request::from_parts(parts, body), too_large(limits))
         }
         Err(BodyError::TooSlow) => {
             metrics.error(Stage::BodyTimeout);
-            ([(CONNECTION, "close")], too_slow(limits)).into_response()
+            closing(too_slow(limits))
+        }
+        Err(BodyError::Overload) => {
+            metrics.error(Stage::Overload);
+            // To shake hands again costs more than to read what is left of this body for nothing.
+            match body::discard(&mut body).await {
+                true => overloaded(limits),
+                false => closing(overloaded(limits)),
+            }
         }
         Err(BodyError::Broken) => {
             metrics.error(Stage::Malformed);
@@ -101,8 +115,14 @@ fn unread(request: Request, answer: Response) -> Response {
     }
     // Who expects a `100 Continue` sends nothing until it comes.
     if !request.headers().contains_key(EXPECT) {
-        tokio::spawn(body::discard(request.into_body()));
+        let mut body = request.into_body();
+        tokio::spawn(async move { body::discard(&mut body).await });
     }
+    closing(answer)
+}
+
+/// An answer that is its connection's last.
+fn closing(answer: Response) -> Response {
     ([(CONNECTION, "close")], answer).into_response()
 }
 
@@ -146,6 +166,19 @@ fn too_slow(limits: Limits) -> Response {
     )
 }
 
+/// With Retry-After: the API server tries again within the webhook's timeout, and without it not at all.
+fn overloaded(limits: Limits) -> Response {
+    let answer = sentence(
+        StatusCode::SERVICE_UNAVAILABLE,
+        format!(
+            "the reviews in flight leave no room for this one in {} bytes (--max-inflight-bytes): send it \
+             again in a second",
+            limits.inflight_bytes
+        ),
+    );
+    ([(RETRY_AFTER, "1")], answer).into_response()
+}
+
 async fn not_found(request: Request) -> Response {
     let text = format!(
         "there is nothing at {}: reviews are answered at /mutate and /validate",
@@ -171,7 +204,6 @@ fn sentence(status: StatusCode, sentence: impl Into<String>) -> Response {
 #[cfg(test)]
 mod tests {
     use axum::body::Body;
-    use axum::http::header::RETRY_AFTER;
     use axum::routing::get;
     use tower::ServiceExt;
 

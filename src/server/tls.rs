@@ -1,8 +1,8 @@
 //! TLS as this server speaks it, and the certificate it shows.
 //!
 //! One certificate for every client (an API server that was given an IP address sends no server name),
-//! TLS 1.2 and 1.3, HTTP/1.1 only. Where certificates come from is `certs` and `reload`; `connection` asks
-//! for the current configuration at each accept.
+//! TLS 1.2 and 1.3, HTTP/1.1 only. Where certificates come from is `certs` and `reload`, which clients get
+//! in `clients`; `connection` asks for the current configuration at each accept.
 
 use std::sync::Arc;
 
@@ -11,24 +11,28 @@ use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::NoServerSessionStorage;
+use rustls::server::{NoServerSessionStorage, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::version::{TLS12, TLS13};
 use thiserror::Error;
 
+mod clients;
 pub mod reload;
+
+pub use clients::{ClientCa, ClientCaError};
 
 /// The configuration for the next handshake; connections that are already up keep theirs.
 #[derive(Debug)]
 pub struct Tls(ArcSwap<ServerConfig>);
 
 impl Tls {
-    /// Serves this identity.
+    /// Serves this identity, to clients of this CA if there is one, else to everybody.
     ///
     /// # Errors
     /// Never with the provider that is compiled in.
-    pub fn new(identity: Identity) -> Result<Self, rustls::Error> {
-        Ok(Self(ArcSwap::from_pointee(server_config(identity)?)))
+    pub fn new(identity: Identity, clients: Option<&ClientCa>) -> Result<Self, rustls::Error> {
+        let config = server_config(resolver(identity), clients)?;
+        Ok(Self(ArcSwap::from_pointee(config)))
     }
 
     /// What the next handshake uses.
@@ -37,12 +41,21 @@ impl Tls {
         self.0.load_full()
     }
 
-    /// Serves another identity from the next handshake on.
+    /// Shows another identity from the next handshake on.
+    pub fn show(&self, identity: Identity) {
+        let resolver = resolver(identity);
+        self.0.rcu(|current| with_resolver(current, &resolver));
+    }
+
+    /// Lets the clients of another CA in from the next handshake on, and no others.
     ///
     /// # Errors
     /// Never with the provider that is compiled in.
-    pub fn replace(&self, identity: Identity) -> Result<(), rustls::Error> {
-        self.0.store(Arc::new(server_config(identity)?));
+    pub fn admit(&self, clients: &ClientCa) -> Result<(), rustls::Error> {
+        let config = server_config(self.current().cert_resolver.clone(), Some(clients))?;
+        // The identity may have changed in between.
+        self.0
+            .rcu(|current| with_resolver(&config, &current.cert_resolver));
         Ok(())
     }
 }
@@ -106,14 +119,32 @@ impl Identity {
     }
 }
 
-fn server_config(identity: Identity) -> Result<ServerConfig, rustls::Error> {
+fn resolver(identity: Identity) -> Arc<dyn ResolvesServerCert> {
+    Arc::new(SingleCertAndKey::from(identity.key))
+}
+
+fn with_resolver(config: &ServerConfig, resolver: &Arc<dyn ResolvesServerCert>) -> ServerConfig {
+    let mut config = config.clone();
+    config.cert_resolver = Arc::clone(resolver);
+    config
+}
+
+fn server_config(
+    resolver: Arc<dyn ResolvesServerCert>,
+    clients: Option<&ClientCa>,
+) -> Result<ServerConfig, rustls::Error> {
+    let verifier = match clients {
+        Some(ca) => Arc::clone(&ca.verifier),
+        None => WebPkiClientVerifier::no_client_auth(),
+    };
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_protocol_versions(&[&TLS13, &TLS12])?
-        .with_no_client_auth()
-        .with_cert_resolver(Arc::new(SingleCertAndKey::from(identity.key)));
+        .with_client_cert_verifier(verifier)
+        .with_cert_resolver(resolver);
     // The API server would take h2 where the webhook is a loopback URL; nowhere else does it ask.
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    // The API server has no session cache, so tickets are work for nobody.
+    // The API server has no session cache, so tickets are work for nobody; and a session that is taken up
+    // again would outlive the client CA that let it in.
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = 0;
     Ok(config)

@@ -56,6 +56,7 @@ pub(crate) struct Answer {
     pub(crate) deny: Vec<String>,
     pub(crate) warn: Vec<String>,
     pub(crate) repair: Vec<String>,
+    pub(crate) ignore: Vec<String>,
     pub(crate) patch: Option<json_patch::Patch>,
     /// The `response` as it goes over the wire.
     pub(crate) response: Value,
@@ -78,6 +79,7 @@ impl Answer {
             ("deny", &self.deny),
             ("warn", &self.warn),
             ("repair", &self.repair),
+            ("ignore", &self.ignore),
         ] {
             all.extend(list.iter().map(|finding| format!("{effect} {finding}")));
         }
@@ -137,6 +139,7 @@ fn read(verdict: &Verdict<'_, '_>, bytes: &[u8]) -> Answer {
         deny: told(Effect::Deny),
         warn: told(Effect::Warn),
         repair: told(Effect::Repair),
+        ignore: told(Effect::Ignore),
         patch,
         response,
     };

@@ -8,12 +8,15 @@ mod common;
 mod daemonsets;
 mod ephemeral;
 mod exemptions;
+mod guard;
+mod ignores;
 mod messages;
 mod modes;
 mod owned;
 mod placement;
 mod ratchet;
 mod repairs;
+mod services;
 mod webhooks;
 
 use common::{Answer, OS, ask, bytes, create, merge, namespace, object_of, review_of, update};

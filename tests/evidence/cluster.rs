@@ -46,10 +46,16 @@ fn takes_the_namespace_label_for_the_operators_intent() {
 
 /// Nodes, runtime classes and images that the cluster or a registry knows.
 fn known() -> Facts {
-    let node = |os| NodeFacts { os };
+    let node = |os| NodeFacts { os, build: None };
     let class = |os| RuntimeClassFacts { os };
     let platforms = |list: &[Option<Os>]| ImageFacts {
-        platforms: list.iter().map(|os| Platform { os: *os }).collect(),
+        platforms: list
+            .iter()
+            .map(|os| Platform {
+                os: *os,
+                build: None,
+            })
+            .collect(),
     };
     let (windows, linux) = (Some(Os::Windows), Some(Os::Linux));
     let named = |name: &str| name.to_owned();

@@ -7,14 +7,17 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair,
 };
+use rustls::client::WantsClientCert;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore, SupportedProtocolVersion};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -31,34 +34,89 @@ pub(crate) const ANY_PORT: SocketAddr =
 
 pub(crate) const REVIEW: &str = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"4e1e8a5c","kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},"operation":"CREATE","namespace":"default","userInfo":{"username":"admin"},"object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"name":"a","image":"a"}]}}}}"#;
 
+static NAMES: AtomicU32 = AtomicU32::new(0);
+
 /// A CA that signs for this machine.
 pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
     pub(crate) fn new() -> Self {
         let mut params = CertificateParams::default();
+        // Clients are told the names of the CAs that are trusted: two of them must not have the same.
+        let name = NAMES.fetch_add(1, Ordering::Relaxed).to_string();
+        params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
         Self(CertifiedIssuer::self_signed(params, key).unwrap())
     }
 
-    /// A new leaf and its key, as PEM.
+    /// A new leaf for a server and its key, as PEM.
     pub(crate) fn leaf(&self) -> (String, String) {
+        self.sign(ExtendedKeyUsagePurpose::ServerAuth, 4096)
+    }
+
+    /// A new leaf for a client.
+    pub(crate) fn client_leaf(&self) -> (String, String) {
+        self.sign(ExtendedKeyUsagePurpose::ClientAuth, 4096)
+    }
+
+    /// A leaf for a client whose time is over.
+    pub(crate) fn expired_client_leaf(&self) -> (String, String) {
+        self.sign(ExtendedKeyUsagePurpose::ClientAuth, 2001)
+    }
+
+    fn sign(&self, purpose: ExtendedKeyUsagePurpose, until: i32) -> (String, String) {
         let names = ["localhost", "127.0.0.1"].map(String::from);
         let mut params = CertificateParams::new(names).unwrap();
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        params.extended_key_usages = vec![purpose];
+        params.not_before = rcgen::date_time_ymd(2000, 1, 1);
+        params.not_after = rcgen::date_time_ymd(until, 1, 1);
         let key = KeyPair::generate().unwrap();
         let leaf = params.signed_by(&key, &self.0).unwrap();
         (leaf.pem(), key.serialize_pem())
     }
 
+    /// The CA's certificate.
+    pub(crate) fn pem(&self) -> String {
+        self.0.pem()
+    }
+
     pub(crate) fn client(&self, versions: &[&'static SupportedProtocolVersion]) -> ClientConfig {
         client(&self.0.pem(), versions)
+    }
+
+    /// A client that presents this pair.
+    pub(crate) fn client_with(
+        &self,
+        pair: &(String, String),
+        versions: &[&'static SupportedProtocolVersion],
+    ) -> ClientConfig {
+        client_with(&self.0.pem(), pair, versions)
     }
 }
 
 /// A client that trusts this CA.
 pub(crate) fn client(ca: &str, versions: &[&'static SupportedProtocolVersion]) -> ClientConfig {
+    trusting(ca, versions).with_no_client_auth()
+}
+
+/// A client that trusts this CA and presents this pair, whosever certificate is asked for.
+pub(crate) fn client_with(
+    ca: &str,
+    (cert, key): &(String, String),
+    versions: &[&'static SupportedProtocolVersion],
+) -> ClientConfig {
+    let cert = CertificateDer::from_pem_slice(cert.as_bytes()).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
+    trusting(ca, versions)
+        .with_client_auth_cert(vec![cert], key)
+        .unwrap()
+}
+
+fn trusting(
+    ca: &str,
+    versions: &[&'static SupportedProtocolVersion],
+) -> ConfigBuilder<ClientConfig, WantsClientCert> {
     let mut roots = RootCertStore::empty();
     roots
         .add(CertificateDer::from_pem_slice(ca.as_bytes()).unwrap())
@@ -68,7 +126,6 @@ pub(crate) fn client(ca: &str, versions: &[&'static SupportedProtocolVersion]) -
         .with_protocol_versions(versions)
         .unwrap()
         .with_root_certificates(roots)
-        .with_no_client_auth()
 }
 
 /// A handshake with `name`, which may be an IP address: then no SNI is sent.

@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
+use crate::metrics::Metrics;
 use crate::policy::Policy;
 use crate::server::{AppState, router};
 use crate::webhook::WebhookState;

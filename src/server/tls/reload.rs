@@ -1,21 +1,18 @@
-//! The serving certificate from two files, again and again.
+//! What TLS reads from files: the serving pair, and the CA of the clients.
 //!
-//! A mounted Secret changes by a symlink swap, which a watch on the file does not see, so both files are
-//! read every few seconds and their bytes compared. What does not load is refused and the old pair stays;
-//! a pair that is half written heals at a later look. Started by `Server::run`.
+//! Each is loaded once, before anything is served, and again whenever its files change (`watch`). What does
+//! not load is refused and the old one stays. Started by `Server::bind`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use std::{fmt, io};
 
 use anyhow::{Context, Result};
-use thiserror::Error;
-use tokio::time::MissedTickBehavior;
 use x509_parser::time::ASN1Time;
 
-use super::{Identity, IdentityError, Tls};
+use super::{ClientCa, Identity, Tls};
 use crate::metrics::Metrics;
+use crate::server::watch::Watched;
 
 /// Where a chain and its key are.
 #[derive(Clone, Debug)]
@@ -26,156 +23,90 @@ pub struct PairFiles {
     pub key: PathBuf,
 }
 
-/// Looks at the files and keeps a [`Tls`] up to date.
-pub struct Reloader {
+/// Loads the pair for the first time.
+///
+/// # Errors
+/// The files cannot be read or are not a pair: without a certificate there is nothing to serve.
+pub(in crate::server) fn load_pair(
     files: PairFiles,
+    metrics: &Metrics,
+) -> Result<(Identity, Watched<2>)> {
+    let PairFiles { cert, key } = files;
+    let advice = format!(
+        "cannot serve with --tls-cert-file {} and --tls-private-key-file {} \
+         (both must be PEM and belong together)",
+        cert.display(),
+        key.display()
+    );
+    let (identity, pair) = load("certificate", [cert, key], identity).context(advice)?;
+    announce(identity.not_after(), metrics);
+    Ok((identity, pair))
+}
+
+/// Loads the CA of the clients for the first time.
+///
+/// # Errors
+/// The file cannot be read or has something else in it than CAs: who gets in would be anybody's guess.
+pub(in crate::server) fn load_client_ca(file: PathBuf) -> Result<(ClientCa, Watched<1>)> {
+    let advice = format!(
+        "cannot tell clients by --tls-client-ca-file {} \
+         (it must hold the CA certificates that have signed theirs, PEM)",
+        file.display()
+    );
+    load("client CA", [file], client_ca).context(advice)
+}
+
+fn load<const N: usize, T>(
+    name: &'static str,
+    files: [PathBuf; N],
+    parse: impl Fn(&[Vec<u8>; N]) -> Result<T>,
+) -> Result<(T, Watched<N>)> {
+    let watched = Watched::read(name, files)?;
+    Ok((parse(watched.contents())?, watched))
+}
+
+/// Keeps the certificate up to date, forever.
+pub(in crate::server) async fn keep_pair(
+    pair: Watched<2>,
     poll: Duration,
-    metrics: Arc<Metrics>,
     tls: Arc<Tls>,
-    served: Pair,
-    /// What was refused last, so that it is counted and told once.
-    refused: Option<Seen>,
-}
-
-/// The bytes of both files.
-#[derive(PartialEq, Eq)]
-struct Pair {
-    cert: Vec<u8>,
-    key: Vec<u8>,
-}
-
-/// What one look found and could not use.
-#[derive(PartialEq, Eq)]
-enum Seen {
-    Pair(Pair),
-    Unreadable(PathBuf, io::ErrorKind),
-}
-
-#[derive(Debug, Error)]
-#[error("cannot read {}: {source}", file.display())]
-struct Unreadable {
-    file: PathBuf,
-    source: io::Error,
-}
-
-impl Reloader {
-    /// Loads the pair for the first time.
-    ///
-    /// # Errors
-    /// The files cannot be read or are not a pair: without a certificate there is nothing to serve.
-    pub async fn load(
-        files: PairFiles,
-        poll: Duration,
-        metrics: Arc<Metrics>,
-    ) -> Result<(Arc<Tls>, Self)> {
-        let advice = || {
-            let (cert, key) = (files.cert.display(), files.key.display());
-            format!(
-                "cannot serve with --tls-cert-file {cert} and --tls-private-key-file {key} \
-                 (both must be PEM and belong together)"
-            )
-        };
-        let served = files.read().await.with_context(advice)?;
-        let identity = served.identity().with_context(advice)?;
-        announce(identity.not_after(), &metrics);
-        let tls = Arc::new(Tls::new(identity)?);
-        let reloader = Self {
-            files,
-            poll,
-            metrics,
-            tls: Arc::clone(&tls),
-            served,
-            refused: None,
-        };
-        Ok((tls, reloader))
-    }
-
-    /// Looks at the files forever.
-    pub async fn run(mut self) {
-        let mut ticks = tokio::time::interval(self.poll);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            self.look().await;
-        }
-    }
-
-    /// One look: nothing new, a pair that is taken, or one that is refused.
-    async fn look(&mut self) {
-        let pair = match self.files.read().await {
-            Ok(pair) => pair,
-            Err(error) => {
-                let seen = Seen::Unreadable(error.file.clone(), error.source.kind());
-                return self.refuse(seen, &error.into());
-            }
-        };
-        if pair == self.served {
-            // What was wrong in between is over, and would be news if it came back.
-            self.refused = None;
-            return;
-        }
-        match self.serve(&pair) {
-            Ok(()) => {
-                self.served = pair;
-                self.refused = None;
-            }
-            Err(error) => self.refuse(Seen::Pair(pair), &error),
-        }
-    }
-
-    fn serve(&self, pair: &Pair) -> Result<()> {
-        let identity = pair.identity()?;
+    metrics: Arc<Metrics>,
+) {
+    let take = |contents: &[Vec<u8>; 2]| {
+        let identity = identity(contents)?;
         let not_after = identity.not_after();
-        self.tls.replace(identity)?;
-        announce(not_after, &self.metrics);
-        self.metrics.certificate_reload(true);
+        tls.show(identity);
+        announce(not_after, &metrics);
         Ok(())
-    }
-
-    fn refuse(&mut self, seen: Seen, error: &anyhow::Error) {
-        if self.refused.as_ref() == Some(&seen) {
-            return;
-        }
-        self.metrics.certificate_reload(false);
-        tracing::warn!(
-            cert = %self.files.cert.display(),
-            key = %self.files.key.display(),
-            "the changed certificate is refused and the old one kept, until the files are a pair: {error:#}"
-        );
-        self.refused = Some(seen);
-    }
+    };
+    pair.run(poll, take, |taken| metrics.certificate_reload(taken))
+        .await;
 }
 
-impl fmt::Debug for Reloader {
-    /// Without the key.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reloader")
-            .field("files", &self.files)
-            .field("poll", &self.poll)
-            .finish_non_exhaustive()
-    }
+/// Keeps the CA of the clients up to date, forever.
+pub(in crate::server) async fn keep_client_ca(
+    ca: Watched<1>,
+    poll: Duration,
+    tls: Arc<Tls>,
+    metrics: Arc<Metrics>,
+) {
+    let take = |contents: &[Vec<u8>; 1]| {
+        tls.admit(&client_ca(contents)?)?;
+        Ok(())
+    };
+    ca.run(poll, take, |taken| metrics.client_ca_reload(taken))
+        .await;
 }
 
-impl PairFiles {
-    async fn read(&self) -> Result<Pair, Unreadable> {
-        Ok(Pair {
-            cert: read(&self.cert).await?,
-            key: read(&self.key).await?,
-        })
-    }
+fn identity([cert, key]: &[Vec<u8>; 2]) -> Result<Identity> {
+    Ok(Identity::from_pem(cert, key)?)
 }
 
-impl Pair {
-    fn identity(&self) -> Result<Identity, IdentityError> {
-        Identity::from_pem(&self.cert, &self.key)
-    }
-}
-
-async fn read(file: &Path) -> Result<Vec<u8>, Unreadable> {
-    tokio::fs::read(file).await.map_err(|source| Unreadable {
-        file: file.to_owned(),
-        source,
-    })
+fn client_ca([bundle]: &[Vec<u8>; 1]) -> Result<ClientCa> {
+    let ca = ClientCa::from_pem(bundle)?;
+    let certificates = ca.certificates();
+    tracing::info!(certificates, "client CA loaded");
+    Ok(ca)
 }
 
 /// Tells the log and the metrics until when the certificate is good.
@@ -194,141 +125,28 @@ fn announce(not_after: i64, metrics: &Metrics) {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
-    use rcgen::{CertificateParams, KeyPair};
-    use tempfile::TempDir;
-
     use super::*;
 
-    #[tokio::test]
-    async fn takes_a_changed_pair() {
-        let mut test = Test::new().await;
-        let before = test.served();
-        test.write(&pem());
-        test.reloader.look().await;
-        assert!(!Arc::ptr_eq(&before, &test.served()));
-        test.expect(1, 0);
-    }
-
-    #[tokio::test]
-    async fn leaves_an_unchanged_pair_alone() {
-        let mut test = Test::new().await;
-        let before = test.served();
-        test.reloader.look().await;
-        assert!(Arc::ptr_eq(&before, &test.served()));
-        test.expect(0, 0);
-    }
-
-    #[tokio::test]
-    async fn refuses_a_half_written_pair_once_and_heals() {
-        let mut test = Test::new().await;
-        let before = test.served();
-        let (cert, key) = pem();
-        fs::write(&test.reloader.files.cert, &cert).unwrap();
-        test.reloader.look().await;
-        test.reloader.look().await;
-        assert!(Arc::ptr_eq(&before, &test.served()));
-        test.expect(0, 1);
-
-        fs::write(&test.reloader.files.key, &key).unwrap();
-        test.reloader.look().await;
-        assert!(!Arc::ptr_eq(&before, &test.served()));
-        test.expect(1, 1);
-    }
-
-    #[tokio::test]
-    async fn counts_each_bad_content_once() {
-        let mut test = Test::new().await;
-        for bad in ["", "not PEM", "-----BEGIN CERTIFICATE-----\n"] {
-            fs::write(&test.reloader.files.cert, bad).unwrap();
-            test.reloader.look().await;
-            test.reloader.look().await;
-        }
-        test.expect(0, 3);
-    }
-
-    #[tokio::test]
-    async fn a_missing_file_is_a_bad_pair_and_its_return_heals() {
-        let mut test = Test::new().await;
-        let before = test.served();
-        let key = fs::read(&test.reloader.files.key).unwrap();
-        for _ in 0..2 {
-            fs::remove_file(&test.reloader.files.key).unwrap();
-            test.reloader.look().await;
-            test.reloader.look().await;
-            fs::write(&test.reloader.files.key, &key).unwrap();
-            test.reloader.look().await;
-        }
-        assert!(Arc::ptr_eq(&before, &test.served()));
-        test.expect(0, 2);
-    }
-
-    #[tokio::test]
-    async fn a_first_pair_that_does_not_load_says_which_flags_to_look_at() {
+    #[test]
+    fn a_first_pair_that_does_not_load_says_which_flags_to_look_at() {
         let files = PairFiles {
             cert: "no/such.crt".into(),
             key: "no/such.key".into(),
         };
-        let metrics = Arc::new(Metrics::new());
-        let error = Reloader::load(files, Duration::from_secs(2), metrics)
-            .await
-            .unwrap_err();
-        let error = format!("{error:#}");
-        assert!(
-            error.contains("--tls-cert-file no/such.crt") && error.contains("cannot read"),
-            "{error}"
-        );
+        let error = format!("{:#}", load_pair(files, &Metrics::new()).unwrap_err());
+        for part in ["--tls-cert-file no/such.crt", "cannot read no/such.crt"] {
+            assert!(error.contains(part), "no {part} in {error}");
+        }
     }
 
-    struct Test {
-        _directory: TempDir,
-        reloader: Reloader,
-    }
-
-    impl Test {
-        async fn new() -> Self {
-            let directory = tempfile::tempdir().unwrap();
-            let files = PairFiles {
-                cert: directory.path().join("tls.crt"),
-                key: directory.path().join("tls.key"),
-            };
-            let (cert, key) = pem();
-            fs::write(&files.cert, cert).unwrap();
-            fs::write(&files.key, key).unwrap();
-            let poll = Duration::from_secs(2);
-            let (_, reloader) = Reloader::load(files, poll, Arc::new(Metrics::new()))
-                .await
-                .unwrap();
-            Self {
-                _directory: directory,
-                reloader,
+    #[test]
+    fn a_first_client_ca_that_does_not_load_says_what_the_file_should_hold() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for path in [file.path().to_owned(), "no/such.crt".into()] {
+            let error = format!("{:#}", load_client_ca(path).unwrap_err());
+            for part in ["--tls-client-ca-file", "CA certificates", "PEM"] {
+                assert!(error.contains(part), "no {part} in {error}");
             }
         }
-
-        fn write(&self, (cert, key): &(String, String)) {
-            fs::write(&self.reloader.files.cert, cert).unwrap();
-            fs::write(&self.reloader.files.key, key).unwrap();
-        }
-
-        fn served(&self) -> Arc<rustls::ServerConfig> {
-            self.reloader.tls.current()
-        }
-
-        #[track_caller]
-        fn expect(&self, success: u32, failure: u32) {
-            let text = self.reloader.metrics.render();
-            for (result, count) in [("success", success), ("failure", failure)] {
-                let line =
-                    format!("transom_certificate_reloads_total{{result=\"{result}\"}} {count}\n");
-                assert!(text.contains(&line), "no {line} in\n{text}");
-            }
-        }
-    }
-
-    fn pem() -> (String, String) {
-        let key = KeyPair::generate().unwrap();
-        let cert = CertificateParams::default().self_signed(&key).unwrap();
-        (cert.pem(), key.serialize_pem())
     }
 }

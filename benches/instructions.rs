@@ -1,0 +1,117 @@
+//! parse + decide + encode in instructions, as a multiple of a walk that looks at nothing: a gate.
+//!
+//! Counted by valgrind's callgrind, so that neither the machine's speed nor its mood matters. Ends
+//! with exit code 1 where a body takes more than its limit. The ratio of two counts is what is
+//! limited, and that no benchmark library does; the rest is little enough.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
+#![allow(clippy::print_stdout, clippy::print_stderr)] // it is what the program is for
+
+mod bodies;
+
+use std::hint::black_box;
+use std::process::{Command, ExitCode};
+
+use bodies::Body;
+use serde::de::IgnoredAny;
+use transom::facts::Facts;
+use transom::policy::Policy;
+use transom::{admit, review};
+
+/// What the core took when it was first complete, as a multiple of the walk.
+const CORE: [(&str, f64); 7] = [
+    ("allowed pod", 1.478),
+    ("patched pod", 1.556),
+    ("Linux pod", 1.539),
+    ("denied Deployment", 1.907),
+    ("UPDATE of a pod", 1.398),
+    ("all mutating recordings", 1.578),
+    ("all validating recordings", 1.579),
+];
+
+/// That and 5 % is let pass, and never more than this.
+const MOST: f64 = 1.75;
+
+/// The one body that was beyond it from the start: its answer is 3 kB of text.
+const BEYOND: &str = "denied Deployment";
+
+/// Which body a run under callgrind asks, and whether it only walks.
+const BODY: &str = "TRANSOM_INSTRUCTIONS_BODY";
+const WALK: &str = "TRANSOM_INSTRUCTIONS_WALK";
+
+fn main() -> ExitCode {
+    if let Ok(name) = std::env::var(BODY) {
+        run(&bodies::of(&name), std::env::var_os(WALK).is_some());
+        return ExitCode::SUCCESS;
+    }
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: instruction counts: valgrind is not installed");
+        return ExitCode::SUCCESS;
+    }
+    println!("| body | walk | Transom | multiple | limit |\n|---|---:|---:|---:|---:|");
+    let mut too_many = Vec::new();
+    for (name, core) in CORE {
+        let limit = match name {
+            BEYOND => core * 1.05,
+            _ => MOST.min(core * 1.05),
+        };
+        let reviews = bodies::of(name).json.len() as u64;
+        let [walk, ours] = [true, false].map(|walk| count(name, walk) / reviews);
+        let multiple = ours as f64 / walk as f64;
+        println!("| {name} | {walk} | {ours} | {multiple:.3} | {limit:.3} |");
+        if multiple > limit {
+            too_many.push(name);
+        }
+    }
+    if too_many.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!(
+        "more instructions than their limit: {}",
+        too_many.join(", ")
+    );
+    ExitCode::FAILURE
+}
+
+/// The instructions of one round in a process of its own.
+fn count(name: &str, walk: bool) -> u64 {
+    let mut valgrind = Command::new("valgrind");
+    valgrind
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .args(["--collect-atstart=no", "--toggle-collect=*::measured"])
+        .arg(std::env::current_exe().unwrap())
+        .env(BODY, name);
+    if walk {
+        valgrind.env(WALK, "1");
+    }
+    let output = valgrind.output().unwrap();
+    let report = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{report}");
+    let collected = report
+        .lines()
+        .find_map(|line| line.split_once("Collected :"));
+    let (_, count) = collected.unwrap_or_else(|| panic!("no count in:\n{report}"));
+    count.trim().parse().unwrap()
+}
+
+/// One round that is not counted, since it fills what is made once, and one that is.
+fn run(body: &Body, walk: bool) {
+    let (policy, facts) = (Policy::default(), Facts::default());
+    let work = |json: &[u8]| {
+        if walk {
+            _ = black_box(serde_json::from_slice::<IgnoredAny>(json).unwrap());
+        } else {
+            let request = review::decode(json, &policy).unwrap();
+            let verdict = admit::admit(body.endpoint, &request, &policy, &facts);
+            _ = black_box(review::encode(&verdict));
+        }
+    };
+    body.json.iter().for_each(|json| work(json));
+    measured(body, &work);
+}
+
+#[inline(never)]
+fn measured(body: &Body, work: &dyn Fn(&[u8])) {
+    for json in &body.json {
+        work(black_box(json));
+    }
+}
