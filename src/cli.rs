@@ -103,7 +103,9 @@ mod tests {
 
     #[test]
     fn the_defaults_of_flags_are_those_of_the_server() {
-        let Command::Serve(args) = Cli::parse_from(["transom", "serve"]).command;
+        let Command::Serve(args) = Cli::parse_from(["transom", "serve"]).command else {
+            panic!("not serve")
+        };
         let limits = Limits::default();
         assert_eq!(args.max_body_bytes, limits.body_bytes);
         assert_eq!(args.max_inflight_bytes, limits.inflight_bytes);
