@@ -22,6 +22,11 @@ test *ARGS:
 bench *ARGS:
     cargo bench {{ ARGS }}
 
+# What is generated, written anew: docs/rules.md, docs/kep-116.md, docs/config.schema.json
+docs:
+    UPDATE_DOCS=1 cargo test --test docs
+    cargo run -- schema > docs/config.schema.json
+
 # Instructions of an answer, as multiples of a bare walk, against their limits (needs valgrind)
 instructions:
     cargo bench --bench instructions
@@ -37,10 +42,6 @@ deny:
 # The webhook with a throw-away certificate: just run --log-level debug
 run *ARGS:
     cargo run --release -- serve {{ ARGS }}
-
-# The committed copy of the configuration's JSON Schema
-schema:
-    cargo run -- schema > docs/config.schema.json
 
 # Everything that CI runs
 ci:

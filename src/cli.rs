@@ -3,13 +3,17 @@
 //! Nothing here does anything: `command` does.
 
 mod config;
+mod explain;
 mod profile;
+mod rules;
 mod serve;
 
 use clap::{Parser, Subcommand};
 
 pub use config::{CheckArgs, ConfigCommand, ConfigFormat, ShowArgs};
+pub use explain::ExplainArgs;
 pub use profile::ProfileArg;
+pub use rules::{OutputFormat, RulesArgs};
 pub use serve::{LogFormat, ServeArgs};
 
 /// A Kubernetes admission webhook for clusters that mix Linux and Windows nodes.
@@ -45,6 +49,25 @@ pub enum Command {
     /// connections are closed. A second signal aborts.
     #[command(verbatim_doc_comment)]
     Serve(Box<ServeArgs>),
+
+    /// List the rules with their default actions
+    ///
+    ///   transom rules                   all of them
+    ///   transom rules WIN3 run-as-user  those whose codes start with WIN3, and one by its name
+    ///   transom rules --profile kep-116 what KEP-116 to the letter makes of them
+    ///   transom rules -o json           everything that is known of them, for programs
+    ///
+    /// Where a rule tells cases apart, it has an action for each: deny/repair. REPAIR says whether the
+    /// field may be taken out instead of refusing the object. transom explain says the rest.
+    #[command(verbatim_doc_comment)]
+    Rules(RulesArgs),
+
+    /// Explain rules: what they look at, why it fails on Windows, what to write instead
+    ///
+    ///   transom explain WIN101
+    ///   transom explain run-as-user sub-path
+    #[command(verbatim_doc_comment, arg_required_else_help = true)]
+    Explain(ExplainArgs),
 
     /// Check configuration files, or show what is in force
     #[command(subcommand)]

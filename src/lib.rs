@@ -26,19 +26,22 @@
 //! `workload`. Which operating system: `os`. What to do about findings: `decision`. Words:
 //! `message`. Bytes on the wire: `review`. Settings as they are written: `config`; in force:
 //! `policy`. YAML and where its values stand: `yaml`. Sockets: `server`. Flags: `cli`; what a
-//! command does: `command`.
+//! command does: `command`. What the table says of itself to people: `explain`; where their
+//! terminal ends: `terminal`.
 
 pub mod admit;
 pub mod cli;
 pub mod command;
 pub mod config;
 pub mod decision;
+pub mod explain;
 pub mod facts;
 pub mod field;
 pub mod logging;
 mod message;
 pub mod metrics;
 pub mod mode;
+mod nearest;
 mod object;
 pub mod os;
 pub mod patch;
@@ -47,6 +50,7 @@ pub mod policy;
 pub mod review;
 pub mod rules;
 pub mod server;
+mod terminal;
 pub mod webhook;
 pub mod workload;
 pub mod yaml;

@@ -6,6 +6,9 @@
 //! for Windows at all (`os`).
 
 mod check;
+mod family;
+mod fields;
+mod guide;
 mod lifecycle;
 #[cfg(feature = "mutants")]
 pub mod mutants;
@@ -19,14 +22,18 @@ mod volumes;
 use std::sync::LazyLock;
 
 use check::{Check, Skip, is_service_account_volume};
+use guide::Guide;
 
 use crate::facts::Facts;
 use crate::object::demand::{Anchor, Demand, Role, Shape};
 use crate::object::{At, Tape};
 use crate::workload::{Kind, Pod};
 
+pub use family::{FAMILIES, Family};
+pub use fields::{Field, Owner};
+
 /// KEP-116, "Windows node support".
-const KEP: &str = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support";
+pub(crate) const KEP: &str = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support";
 
 /// What is done about a finding, in rising order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -68,6 +75,9 @@ pub enum Profile {
 }
 
 impl Profile {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Current, Self::Kep116];
+
     /// Its name in the configuration.
     pub fn name(self) -> &'static str {
         match self {
@@ -97,6 +107,8 @@ pub struct Rule {
     pub(crate) checks: &'static [Check],
     /// Finds what no single field shows, such as one that is absent.
     pub(crate) by_pod: Option<ByPod>,
+    /// What `explain` tells beside the rest.
+    pub(crate) guide: Guide,
 }
 
 impl Rule {
@@ -256,16 +268,7 @@ impl Told {
 
 /// All rows, sorted by code.
 fn unchanged() -> Vec<&'static Rule> {
-    let areas = [
-        security::RULES,
-        network::RULES,
-        volumes::RULES,
-        resources::RULES,
-        lifecycle::RULES,
-        placement::RULES,
-        services::RULES,
-    ];
-    areas.into_iter().flatten().collect()
+    FAMILIES.iter().flat_map(|family| family.rules).collect()
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {

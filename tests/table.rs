@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use transom::policy::Policy;
 use transom::rules::Action::{self, Deny, Off, Repair, Warn};
-use transom::rules::{self, Profile, Rule};
+use transom::rules::{self, FAMILIES, Profile, Rule};
 
 /// Code, name, and the actions of each tier: in `current`, in `kep-116`. What the specification
 /// calls harmless is `Repair`.
@@ -160,6 +160,24 @@ fn codes_and_names_are_unique_and_sorted() {
     for unknown in ["", "WIN000", "win101", "WIN1011", "runAsUser"] {
         assert!(Rule::find(unknown).is_none(), "{unknown}");
     }
+}
+
+#[test]
+fn every_rule_is_in_the_one_family_of_its_code() {
+    for family in &FAMILIES {
+        assert!(family.rules().next().is_some(), "{}", family.prefix);
+        for rule in family.rules() {
+            assert_eq!(
+                rule.family().unwrap().prefix,
+                family.prefix,
+                "{}",
+                rule.code
+            );
+        }
+    }
+    let prefixes: HashSet<_> = FAMILIES.iter().map(|family| family.prefix).collect();
+    let titles: HashSet<_> = FAMILIES.iter().map(|family| family.title).collect();
+    assert_eq!([prefixes.len(), titles.len()], [FAMILIES.len(); 2]);
 }
 
 #[test]

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
-use super::{print, tell};
 use crate::cli::{CheckArgs, ConfigCommand, ConfigFormat, ShowArgs};
 use crate::config::{ConfigError, Written};
 use crate::policy::{self, Policy, Shown};
+use crate::terminal::{print, tell};
 
 pub(super) fn run(command: ConfigCommand) -> Result<ExitCode> {
     match command {

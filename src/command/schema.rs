@@ -2,7 +2,9 @@
 
 use anyhow::Result;
 
+use crate::{config, terminal};
+
 /// Prints the JSON Schema of the configuration.
 pub(super) fn run() -> Result<()> {
-    super::print(&format!("{:#}\n", crate::config::schema()))
+    terminal::print(&format!("{:#}\n", config::schema()))
 }

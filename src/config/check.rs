@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json};
 
 use super::{Problem, schema};
+use crate::nearest::nearest;
 use crate::rules::Rule;
 use crate::yaml::{Key, Node, Path, Value};
 
@@ -206,21 +207,4 @@ fn no_such_rule(near: Option<&str>) -> String {
             "there is no such rule; use a code such as WIN301 or a name such as sub-path".to_owned()
         }
     }
-}
-
-/// Less alike than `warn` and `warm` (0.88), more than WIN999 and any rule (0.84).
-const ALIKE: f64 = 0.88;
-
-/// The word that was probably meant: of those that are alike, the one with the fewest letters to
-/// change, then the most alike, then the first.
-fn nearest<'w>(text: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
-    let text = text.to_lowercase();
-    let alike = words.filter_map(|word| {
-        let lower = word.to_lowercase();
-        let likeness = strsim::jaro_winkler(&text, &lower);
-        let changes = strsim::osa_distance(&text, &lower);
-        (likeness >= ALIKE).then_some((changes, likeness, word))
-    });
-    let best = alike.min_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)))?;
-    Some(best.2)
 }

@@ -149,7 +149,8 @@ pub(super) enum Test {
     NumberOtherThan(i64),
     /// The field at this path, directly below, passes.
     Child(&'static str, &'static Self),
-    By(Shape, fn(&Context<'_, '_, '_>, At) -> bool),
+    /// Whatever this function says, and what it says in words.
+    By(Shape, fn(&Context<'_, '_, '_>, At) -> bool, &'static str),
 }
 
 impl Test {
@@ -162,7 +163,7 @@ impl Test {
             Self::NotBlank => Shape::Text,
             Self::NonEmpty | Self::Several => Shape::List,
             Self::NumberOtherThan(_) => Shape::Number,
-            Self::By(shape, _) => *shape,
+            Self::By(shape, _, _) => *shape,
         }
     }
 
@@ -191,7 +192,7 @@ impl Test {
                 tape.named(at, name)
                     .is_some_and(|child| test.holds(context, child))
             }
-            Self::By(_, test) => test(context, at),
+            Self::By(_, test, _) => test(context, at),
         }
     }
 }

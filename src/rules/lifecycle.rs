@@ -2,6 +2,7 @@
 
 use super::Action::{Deny, Off, Warn};
 use super::check::{Case, Test, case, container, metadata, pod};
+use super::guide::guide;
 use super::{Context, KEP, Rule, Tier, tier};
 use crate::object::At;
 use crate::object::demand::Shape;
@@ -13,7 +14,14 @@ const WARN: &[Tier] = &[tier("", Warn, Warn)];
 const OFF_OR_WARN: &[Tier] = &[tier("", Off, Warn)];
 const DENY_OR_OFF: &[Tier] = &[tier("", Deny, Off)];
 
-const LINUX_SHELL: &[Case] = &[case(Test::By(Shape::Text, is_linux_shell), 0)];
+const LINUX_SHELL: &[Case] = &[case(
+    Test::By(
+        Shape::Text,
+        is_linux_shell,
+        "starts with /bin/ or /usr/bin/, or is sh or bash",
+    ),
+    0,
+)];
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -29,6 +37,7 @@ pub(super) const RULES: &[Rule] = &[
             &[case(Test::NoneOf(&["/dev/termination-log", ""]), 0)],
         )],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN501.yaml")),
     },
     Rule {
         code: "WIN502",
@@ -43,6 +52,7 @@ pub(super) const RULES: &[Rule] = &[
             &[case(Test::NumberOtherThan(30), 0)],
         )],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN502.yaml")),
     },
     Rule {
         code: "WIN503",
@@ -59,6 +69,9 @@ pub(super) const RULES: &[Rule] = &[
         .refused()
         .validate_only()],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN503.yaml")).note(
+            "Only /validate tells of it: in a cluster that does not have the field, the API server drops it before that.",
+        ),
     },
     Rule {
         code: "WIN504",
@@ -78,6 +91,7 @@ pub(super) const RULES: &[Rule] = &[
             container("lifecycle.preStop.exec.command[0]", LINUX_SHELL),
         ],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN504.yaml")),
     },
     Rule {
         code: "WIN505",
@@ -94,6 +108,7 @@ pub(super) const RULES: &[Rule] = &[
             &[case(Test::OneOf(&["RestartAllContainers"]), 0)],
         )],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN505.yaml")),
     },
     Rule {
         code: "WIN506",
@@ -112,11 +127,12 @@ pub(super) const RULES: &[Rule] = &[
         checks: &[metadata(
             "annotations{experimental.windows.kubernetes.io/isolation-type}",
             &[
-                case(Test::By(Shape::Text, is_crowded_hyper_v), 0),
+                case(Test::By(Shape::Text, is_crowded_hyper_v, "is hyperv"), 0),
                 case(Test::OneOf(&["hyperv"]), 1),
             ],
         )],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN506.yaml")),
     },
 ];
 

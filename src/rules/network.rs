@@ -2,6 +2,7 @@
 
 use super::Action::{Deny, Repair, Warn};
 use super::check::{Case, Skip, TRUE, Test, case, pod};
+use super::guide::guide;
 use super::{Context, Found, KEP, Rule, Tier, tier};
 
 const INTRO: &str = "https://kubernetes.io/docs/concepts/windows/intro/#compatibility-v1-pod";
@@ -29,6 +30,8 @@ pub(super) const RULES: &[Rule] = &[
             pod("hostNetwork", &[case(Test::Is(false), 0)]).skip(Skip::Ordinary),
         ],
         by_pod: Some(host_process_without_host_network),
+        guide: guide(include_str!("examples/WIN201.yaml"))
+            .fields(&[("spec.hostNetwork", "is not set, in HostProcess pods")]),
     },
     Rule {
         code: "WIN202",
@@ -40,6 +43,7 @@ pub(super) const RULES: &[Rule] = &[
         tiers: DENY,
         checks: &[pod("hostPID", TRUE).refused()],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN202.yaml")),
     },
     Rule {
         code: "WIN203",
@@ -51,6 +55,7 @@ pub(super) const RULES: &[Rule] = &[
         tiers: DENY,
         checks: &[pod("hostIPC", TRUE).refused()],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN203.yaml")),
     },
     Rule {
         code: "WIN204",
@@ -66,6 +71,7 @@ pub(super) const RULES: &[Rule] = &[
         )
         .refused()],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN204.yaml")),
     },
     Rule {
         code: "WIN205",
@@ -81,6 +87,7 @@ pub(super) const RULES: &[Rule] = &[
         )
         .refused()],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN205.yaml")),
     },
     Rule {
         code: "WIN206",
@@ -96,6 +103,7 @@ pub(super) const RULES: &[Rule] = &[
         )
         .skip(Skip::HostProcess)],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN206.yaml")),
     },
     Rule {
         code: "WIN207",
@@ -107,6 +115,7 @@ pub(super) const RULES: &[Rule] = &[
         tiers: WARN,
         checks: &[pod("dnsConfig.searches", SEVERAL)],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN207.yaml")),
     },
 ];
 

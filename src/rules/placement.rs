@@ -2,6 +2,7 @@
 //! rows have no checks: `os` finds contradictions and hints; builds are compared here.
 
 use super::Action::{Deny, Off, Warn};
+use super::guide::guide;
 use super::{Context, Found, KEP, Rule, tier};
 use crate::facts::Facts;
 use crate::os::{Os, build};
@@ -9,6 +10,54 @@ use crate::os::{Os, build};
 const ASSIGN: &str = "https://kubernetes.io/docs/concepts/windows/user-guide/#ensuring-os-specific-workloads-land-on-the-appropriate-container-host";
 
 const VERSIONS: &str = "https://learn.microsoft.com/virtualization/windowscontainers/deploy-containers/version-compatibility";
+
+const HINTS: &[(&str, &str)] = &[
+    (
+        "spec.securityContext.windowsOptions",
+        "is empty, or a container's is",
+    ),
+    (
+        "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[*]",
+        "prefers Windows nodes",
+    ),
+    (r#"metadata.labels["kubernetes.io/os"]"#, "is windows"),
+    (
+        "spec.containers[*].image",
+        "is probably for Windows by its name",
+    ),
+    ("spec.containers[*].command[*]", WINDOWS_TEXT),
+    ("spec.containers[*].args[*]", WINDOWS_TEXT),
+    ("spec.containers[*].workingDir", WINDOWS_TEXT),
+    ("spec.containers[*].volumeMounts[*].mountPath", WINDOWS_TEXT),
+    ("spec.volumes[*].hostPath.path", WINDOWS_TEXT),
+    (
+        "spec.tolerations[*]",
+        "names a taint of Windows nodes by key and value",
+    ),
+];
+
+const WINDOWS_TEXT: &str = r"has C:\, \\.\pipe\, powershell.exe or cmd.exe in it";
+
+const IMAGES_BY_REGISTRY: &[(&str, &str)] = &[
+    ("spec.containers[*].image", OTHER_SYSTEM),
+    ("spec.initContainers[*].image", OTHER_SYSTEM),
+    ("spec.ephemeralContainers[*].image", OTHER_SYSTEM),
+];
+
+const OTHER_SYSTEM: &str = "is for Windows alone, while another one is for Linux alone";
+
+const IMAGES_WITHOUT_NODE: &[(&str, &str)] = &[
+    ("spec.containers[*].image", NO_NODE),
+    ("spec.initContainers[*].image", NO_NODE),
+    ("spec.ephemeralContainers[*].image", NO_NODE),
+];
+
+const NO_NODE: &str = "is for Windows builds that no node of the cluster has";
+
+const NAMES_A_BUILD: &str =
+    "is tagged for another Windows build (ltsc2019, 1809, ltsc2022, ltsc2025)";
+
+const DISAGREES: &str = "disagrees with spec.os.name or another of these";
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -24,6 +73,34 @@ pub(super) const RULES: &[Rule] = &[
         ],
         checks: &[],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN601.yaml"))
+            .fields(&[
+                (
+                    "spec.os.name",
+                    "is neither linux nor windows, or disagrees with one of these",
+                ),
+                (r#"spec.nodeSelector["kubernetes.io/os"]"#, DISAGREES),
+                (r#"spec.nodeSelector["beta.kubernetes.io/os"]"#, DISAGREES),
+                (
+                    r#"spec.nodeSelector["node.kubernetes.io/windows-build"]"#,
+                    DISAGREES,
+                ),
+                (
+                    "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+                    DISAGREES,
+                ),
+                ("spec.securityContext.windowsOptions", DISAGREES),
+                (
+                    "spec.containers[*].securityContext.windowsOptions",
+                    DISAGREES,
+                ),
+                ("spec.containers[*].image", DISAGREES),
+            ])
+            .never(&["an annotation or label transom.dev/os, which yields to the pod's fields"])
+            .note(
+                "Such a pod is not patched, and the rest of it is judged only if the stronger side \
+                 says Windows.",
+            ),
     },
     Rule {
         code: "WIN602",
@@ -35,6 +112,13 @@ pub(super) const RULES: &[Rule] = &[
         tiers: &[tier("", Deny, Deny)],
         checks: &[],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN602.yaml"))
+            .fields(IMAGES_BY_REGISTRY)
+            .never(&["images that a registry offers for both systems"])
+            .note(
+                "The rule takes what a registry says of the images; of images that nothing is known of \
+                 there is no finding.",
+            ),
     },
     Rule {
         code: "WIN603",
@@ -46,6 +130,13 @@ pub(super) const RULES: &[Rule] = &[
         tiers: &[tier("", Warn, Warn)],
         checks: &[],
         by_pod: Some(no_matching_node),
+        guide: guide(include_str!("examples/WIN603.yaml"))
+            .fields(IMAGES_WITHOUT_NODE)
+            .never(&["HostProcess pods", "images of which no build is known"])
+            .note(
+                "The rule takes the nodes of the cluster, and what a registry says of the image or its \
+                 tag; as long as the build of a Windows node is not known there is no finding.",
+            ),
     },
     Rule {
         code: "WIN604",
@@ -57,6 +148,17 @@ pub(super) const RULES: &[Rule] = &[
         tiers: &[tier("", Warn, Warn)],
         checks: &[],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN604.yaml"))
+            .fields(HINTS)
+            .never(&[
+                "pods with evidence that is more than a hint",
+                "pods that ask for what only Linux has: a hostPath below /proc or /sys, \
+                 capabilities.add, huge pages",
+            ])
+            .note(
+                "Hints never refuse: with the action deny it warns as well. evidence.acting in the \
+                 configuration makes evidence of a hint.",
+            ),
     },
     Rule {
         code: "WIN605",
@@ -75,6 +177,21 @@ pub(super) const RULES: &[Rule] = &[
         ],
         checks: &[],
         by_pod: Some(other_builds),
+        guide: guide(include_str!("examples/WIN605.yaml"))
+            .fields(&[
+                ("spec.containers[*].image", NAMES_A_BUILD),
+                ("spec.initContainers[*].image", NAMES_A_BUILD),
+                ("spec.ephemeralContainers[*].image", NAMES_A_BUILD),
+                (
+                    r#"spec.nodeSelector["node.kubernetes.io/windows-build"]"#,
+                    "is another build",
+                ),
+                (
+                    "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+                    "requires another build",
+                ),
+            ])
+            .never(&["HostProcess pods", "images whose tag names no build"]),
     },
 ];
 

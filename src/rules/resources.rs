@@ -2,12 +2,16 @@
 
 use super::Action::{Deny, Off, Warn};
 use super::check::{Case, PRESENT, SET, Test, case, container, pod};
+use super::guide::guide;
 use super::{Context, Found, KEP, Rule, Tier, tier};
 use crate::object::demand::Shape;
 use crate::object::{At, Tape, Value};
 
 const RESOURCES: &str =
     "https://kubernetes.io/docs/concepts/configuration/windows-resource-management/";
+
+const NO_RESOURCES: &[&str] = &["ephemeral containers, which cannot have resources"];
+const WITHOUT_LIMIT: &str = "is not set, nor a limit, which the API server takes for it";
 
 const OFF_OR_WARN: &[Tier] = &[tier("", Off, Warn)];
 
@@ -25,6 +29,7 @@ pub(super) const RULES: &[Rule] = &[
             container("resources.requests{hugepages-*}", SET),
         ],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN401.yaml")),
     },
     Rule {
         code: "WIN402",
@@ -36,6 +41,7 @@ pub(super) const RULES: &[Rule] = &[
         tiers: &[tier("", Deny, Off)],
         checks: &[pod("resources", PRESENT).refused()],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN402.yaml")),
     },
     Rule {
         code: "WIN403",
@@ -47,6 +53,15 @@ pub(super) const RULES: &[Rule] = &[
         tiers: OFF_OR_WARN,
         checks: &[container("resources.limits.memory", READ)],
         by_pod: Some(no_memory_limit),
+        guide: guide(include_str!("examples/WIN403.yaml"))
+            .fields(&[
+                ("spec.containers[*].resources.limits.memory", "is not set"),
+                (
+                    "spec.initContainers[*].resources.limits.memory",
+                    "is not set",
+                ),
+            ])
+            .never(NO_RESOURCES),
     },
     Rule {
         code: "WIN404",
@@ -61,6 +76,12 @@ pub(super) const RULES: &[Rule] = &[
             container("resources.limits.memory", READ),
         ],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN404.yaml"))
+            .fields(&[(
+                "spec.containers[*].resources.limits.memory",
+                "is what it is compared with; without a limit there is no finding",
+            )])
+            .never(&["the same amount in another unit, such as 1Gi and 1024Mi"]),
     },
     Rule {
         code: "WIN405",
@@ -77,10 +98,30 @@ pub(super) const RULES: &[Rule] = &[
             container("resources.limits.memory", READ),
         ],
         by_pod: Some(no_requests),
+        guide: guide(include_str!("examples/WIN405.yaml"))
+            .fields(&[
+                ("spec.containers[*].resources.requests.cpu", WITHOUT_LIMIT),
+                (
+                    "spec.containers[*].resources.requests.memory",
+                    WITHOUT_LIMIT,
+                ),
+                (
+                    "spec.initContainers[*].resources.requests.cpu",
+                    WITHOUT_LIMIT,
+                ),
+                (
+                    "spec.initContainers[*].resources.requests.memory",
+                    WITHOUT_LIMIT,
+                ),
+            ])
+            .never(NO_RESOURCES),
     },
 ];
 
-const MISMATCH: &[Case] = &[case(Test::By(Shape::Any, differs_from_limit), 0)];
+const MISMATCH: &[Case] = &[case(
+    Test::By(Shape::Any, differs_from_limit, "is not the limit"),
+    0,
+)];
 
 /// Read for the functions below; never a finding by itself.
 const READ: &[Case] = &[];

@@ -2,6 +2,7 @@
 
 use super::Action::{Deny, Off, Repair, Warn};
 use super::check::{Case, NON_EMPTY, PRESENT, SET, Test, case, container, metadata, pod};
+use super::guide::guide;
 use super::{Context, KEP, Rule, Tier, tier};
 use crate::object::At;
 use crate::object::demand::Shape;
@@ -31,6 +32,7 @@ pub(super) const RULES: &[Rule] = &[
             container("securityContext.runAsUser", SET).refused(),
         ],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN101.yaml")),
     },
     Rule {
         code: "WIN102",
@@ -45,6 +47,7 @@ pub(super) const RULES: &[Rule] = &[
             container("securityContext.runAsGroup", SET).refused(),
         ],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN102.yaml")),
     },
     Rule {
         code: "WIN103",
@@ -69,6 +72,10 @@ pub(super) const RULES: &[Rule] = &[
             container("securityContext.runAsNonRoot", NON_ROOT),
         ],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN103.yaml")).fields(&[(
+            "spec.securityContext.windowsOptions.runAsUserName",
+            "is ContainerAdministrator beside it; a container's own name comes before the pod's",
+        )]),
     },
     Rule {
         code: "WIN104",
@@ -80,6 +87,7 @@ pub(super) const RULES: &[Rule] = &[
         tiers: DENY,
         checks: &[pod("securityContext.supplementalGroups", SET).refused()],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN104.yaml")),
     },
     Rule {
         code: "WIN105",
@@ -95,6 +103,7 @@ pub(super) const RULES: &[Rule] = &[
         )
         .refused()],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN105.yaml")),
     },
     Rule {
         code: "WIN106",
@@ -109,6 +118,7 @@ pub(super) const RULES: &[Rule] = &[
             pod("securityContext.fsGroupChangePolicy", SET).refused(),
         ],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN106.yaml")),
     },
     Rule {
         code: "WIN107",
@@ -120,6 +130,7 @@ pub(super) const RULES: &[Rule] = &[
         tiers: DENY,
         checks: &[pod("securityContext.sysctls", NON_EMPTY).refused()],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN107.yaml")),
     },
     Rule {
         code: "WIN108",
@@ -135,6 +146,7 @@ pub(super) const RULES: &[Rule] = &[
             container("securityContext.seLinuxOptions", PRESENT).refused(),
         ],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN108.yaml")),
     },
     Rule {
         code: "WIN109",
@@ -161,6 +173,7 @@ pub(super) const RULES: &[Rule] = &[
             ),
         ],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN109.yaml")),
     },
     Rule {
         code: "WIN110",
@@ -191,6 +204,7 @@ pub(super) const RULES: &[Rule] = &[
             ),
         ],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN110.yaml")),
     },
     Rule {
         code: "WIN111",
@@ -215,6 +229,7 @@ pub(super) const RULES: &[Rule] = &[
         )
         .refused()],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN111.yaml")),
     },
     Rule {
         code: "WIN112",
@@ -226,6 +241,7 @@ pub(super) const RULES: &[Rule] = &[
         tiers: &[tier("true", Deny, Deny), tier("false", Repair, Deny)],
         checks: &[container("securityContext.allowPrivilegeEscalation", TRUE_OR_FALSE).refused()],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN112.yaml")),
     },
     Rule {
         code: "WIN113",
@@ -237,6 +253,7 @@ pub(super) const RULES: &[Rule] = &[
         tiers: DENY_OR_HARMLESS,
         checks: &[container("securityContext.privileged", TRUE_OR_FALSE).refused()],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN113.yaml")),
     },
     Rule {
         code: "WIN114",
@@ -252,6 +269,7 @@ pub(super) const RULES: &[Rule] = &[
         )
         .refused()],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN114.yaml")),
     },
     Rule {
         code: "WIN115",
@@ -263,6 +281,7 @@ pub(super) const RULES: &[Rule] = &[
         tiers: DENY_OR_HARMLESS,
         checks: &[container("securityContext.readOnlyRootFilesystem", TRUE_OR_FALSE).refused()],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN115.yaml")),
     },
     Rule {
         code: "WIN116",
@@ -283,6 +302,8 @@ pub(super) const RULES: &[Rule] = &[
             ),
         ],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN116.yaml"))
+            .never(&["containers that are HostProcess containers"]),
     },
     Rule {
         code: "WIN117",
@@ -303,6 +324,8 @@ pub(super) const RULES: &[Rule] = &[
             ),
         ],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN117.yaml"))
+            .never(&["the namespaces that the configuration lists under hostProcess.namespaces"]),
     },
 ];
 
@@ -331,13 +354,26 @@ const SECCOMP: &[Case] = &[
 const SECCOMP_ANNOTATION: &[Case] = &[case(Test::StartsWith("localhost/"), 2)];
 
 const NON_ROOT: &[Case] = &[
-    case(Test::By(Shape::Bool, is_non_root_administrator), 0),
+    case(
+        Test::By(Shape::Bool, is_non_root_administrator, "is true"),
+        0,
+    ),
     case(Test::Is(true), 1),
 ];
 
-const ADMINISTRATOR: &[Case] = &[case(Test::By(Shape::Text, is_administrator_here), 0)];
+const ADMINISTRATOR: &[Case] = &[case(
+    Test::By(
+        Shape::Text,
+        is_administrator_here,
+        "is ContainerAdministrator, in upper or lower case",
+    ),
+    0,
+)];
 
-const HOST_PROCESS_HERE: &[Case] = &[case(Test::By(Shape::Bool, is_forbidden_host_process), 0)];
+const HOST_PROCESS_HERE: &[Case] = &[case(
+    Test::By(Shape::Bool, is_forbidden_host_process, "is true"),
+    0,
+)];
 
 /// Windows compares account names without regard to case.
 fn is_administrator(user: Option<&str>) -> bool {

@@ -2,12 +2,18 @@
 
 use super::Action::{Off, Warn};
 use super::check::{Case, Test, case, service};
+use super::guide::guide;
 use super::{Context, KEP, Rule, Tier, tier};
 use crate::object::At;
 use crate::object::demand::Shape;
 
 const NETWORK: &str =
     "https://kubernetes.io/docs/concepts/services-networking/windows-networking/#limitations";
+
+const NOT_WINDOWS: &[&str] = &[
+    "Services that nothing marks as being for Windows pods: the annotation transom.dev/os: windows, \
+     that label of the namespace, or a selector that pods match which are known to be for Windows",
+];
 
 const OFF_OR_WARN: &[Tier] = &[tier("", Off, Warn)];
 
@@ -25,6 +31,7 @@ pub(super) const RULES: &[Rule] = &[
             &[case(Test::NumberOtherThan(10_800), 0)],
         )],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN701.yaml")).never(NOT_WINDOWS),
     },
     Rule {
         code: "WIN702",
@@ -43,6 +50,7 @@ pub(super) const RULES: &[Rule] = &[
             &[case(Test::OneOf(&["Local"]), 0)],
         )],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN702.yaml")).never(NOT_WINDOWS),
     },
     Rule {
         code: "WIN703",
@@ -57,11 +65,15 @@ pub(super) const RULES: &[Rule] = &[
         checks: &[
             service(
                 "ipFamilies",
-                &[case(Test::By(Shape::List, is_only_ipv6), 0)],
+                &[case(
+                    Test::By(Shape::List, is_only_ipv6, "is IPv6 alone"),
+                    0,
+                )],
             ),
             service("ipFamilies[*]", READ),
         ],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN703.yaml")).never(NOT_WINDOWS),
     },
 ];
 

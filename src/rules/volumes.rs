@@ -2,6 +2,7 @@
 
 use super::Action::{Deny, Off, Warn};
 use super::check::{Case, NON_EMPTY, NOT_BLANK, PRESENT, SET, Skip, Test, case, container, pod};
+use super::guide::guide;
 use super::{KEP, Rule, Tier, tier};
 
 const STORAGE: &str = "https://kubernetes.io/docs/concepts/storage/windows-storage/";
@@ -35,6 +36,7 @@ pub(super) const RULES: &[Rule] = &[
             container("volumeMounts[*].subPathExpr", NOT_BLANK),
         ],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN301.yaml")),
     },
     Rule {
         code: "WIN302",
@@ -49,6 +51,7 @@ pub(super) const RULES: &[Rule] = &[
             &[case(Test::OneOf(&["HostToContainer", "Bidirectional"]), 0)],
         )],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN302.yaml")),
     },
     Rule {
         code: "WIN303",
@@ -60,6 +63,7 @@ pub(super) const RULES: &[Rule] = &[
         tiers: DENY,
         checks: &[container("volumeDevices", NON_EMPTY)],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN303.yaml")),
     },
     Rule {
         code: "WIN304",
@@ -74,6 +78,7 @@ pub(super) const RULES: &[Rule] = &[
             &[case(Test::OneOf(&["Memory"]), 0)],
         )],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN304.yaml")),
     },
     Rule {
         code: "WIN305",
@@ -88,6 +93,7 @@ pub(super) const RULES: &[Rule] = &[
             &[case(Test::StartsWith("HugePages"), 0)],
         )],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN305.yaml")),
     },
     Rule {
         code: "WIN306",
@@ -119,6 +125,8 @@ pub(super) const RULES: &[Rule] = &[
             .skip(Skip::ServiceAccountVolume),
         ],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN306.yaml"))
+            .never(&["a defaultMode of 0644 (420), which the API server fills in by itself"]),
     },
     Rule {
         code: "WIN307",
@@ -134,6 +142,7 @@ pub(super) const RULES: &[Rule] = &[
         tiers: DENY,
         checks: &[pod("volumes[*].nfs", PRESENT)],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN307.yaml")),
     },
     Rule {
         code: "WIN308",
@@ -164,6 +173,7 @@ pub(super) const RULES: &[Rule] = &[
             pod("volumes[*].csi", &[case(Test::Present, 2)]),
         ],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN308.yaml")),
     },
     Rule {
         code: "WIN309",
@@ -175,6 +185,7 @@ pub(super) const RULES: &[Rule] = &[
         tiers: DENY_OR_OFF,
         checks: &[pod("volumes[*].image", PRESENT)],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN309.yaml")),
     },
     Rule {
         code: "WIN310",
@@ -191,6 +202,7 @@ pub(super) const RULES: &[Rule] = &[
             &[case(Test::OneOf(&["Enabled"]), 0)],
         )],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN310.yaml")),
     },
     Rule {
         code: "WIN311",
@@ -223,6 +235,7 @@ pub(super) const RULES: &[Rule] = &[
         )
         .skip(Skip::HostProcess)],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN311.yaml")),
     },
     Rule {
         code: "WIN312",
@@ -238,5 +251,6 @@ pub(super) const RULES: &[Rule] = &[
         )
         .skip(Skip::Ordinary)],
         by_pod: None,
+        guide: guide(include_str!("examples/WIN312.yaml")),
     },
 ];
