@@ -5,9 +5,11 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
+use std::time::Duration;
 use std::{fs, thread};
 
 use serde_json::Value;
@@ -198,6 +200,63 @@ fn tells_its_version() {
     let output = run(Path::new("."), &["--version"]);
     let version = concat!("transom ", env!("CARGO_PKG_VERSION"), "\n");
     assert_eq!(String::from_utf8(output.stdout).unwrap(), version);
+}
+
+/// As the kubelet mounts a ConfigMap: the files are links into a directory that is a link, and a
+/// change is another directory.
+#[tokio::test]
+async fn a_changed_configuration_is_taken_and_a_bad_one_is_not() {
+    const HEAD: &str = "apiVersion: transom.dev/v1alpha1\nkind: Config\n";
+    let mount = tempfile::tempdir().unwrap();
+    let write = |version: &str, lines: &str| {
+        let directory = mount.path().join(version);
+        fs::create_dir(&directory).unwrap();
+        fs::write(directory.join("config.yaml"), format!("{HEAD}{lines}\n")).unwrap();
+        symlink(version, mount.path().join("..new")).unwrap();
+        fs::rename(mount.path().join("..new"), mount.path().join("..data")).unwrap();
+    };
+    write("..1", "mode: enforce");
+    let file = mount.path().join("config.yaml");
+    symlink("..data/config.yaml", &file).unwrap();
+    let server = Serve::start(&["--config", file.to_str().unwrap()]);
+    let denied = include_str!("../examples/deployment-denied.json");
+    let allowed = async || {
+        let ca = fs::read_to_string(server.directory.path().join("certs/ca.crt")).unwrap();
+        let config = client::client(&ca, BOTH);
+        let mut stream = connect(server.address, "localhost", config).await.unwrap();
+        let answer = exchange(&mut stream, &post("/validate", denied)).await;
+        let review: Value = serde_json::from_str(&answer.body).unwrap();
+        review["response"]["allowed"].as_bool().unwrap()
+    };
+    // It is counted after it is logged.
+    let metric = async |line: &str| {
+        for _ in 0..500 {
+            let mut stream = TcpStream::connect(server.admin_address).await.unwrap();
+            let answer = exchange(&mut stream, &get("/metrics")).await;
+            if answer.body.contains(line) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("no {line}");
+    };
+    assert!(!allowed().await);
+
+    write("..2", "mode: audit");
+    server.wait_for_log("the configuration has changed and is in force");
+    assert!(allowed().await);
+    metric("transom_config_reloads_total{result=\"success\"} 1\n").await;
+
+    write("..3", "mode: enforce\nmdoe: warn");
+    server.wait_for_log("mdoe: unknown key; did you mean mode?");
+    assert!(allowed().await, "the old one is in force");
+    metric("transom_config_last_reload_successful 0\n").await;
+    metric("transom_config_reloads_total{result=\"failure\"} 1\n").await;
+
+    write("..4", "mode: enforce");
+    server.wait_for_log("the configuration has changed and is in force");
+    assert!(!allowed().await);
+    metric("transom_config_last_reload_successful 1\n").await;
 }
 
 /// A running `transom serve` in a directory of its own.
