@@ -8,7 +8,7 @@ use clap::CommandFactory;
 use transom::cli::Cli;
 use transom::metrics::Metrics;
 use transom::os::Source;
-use transom::rules::{self, Profile, Rule};
+use transom::rules::{self, FAMILIES, Profile, Rule};
 
 const README: &str = include_str!("../README.md");
 
@@ -59,6 +59,25 @@ fn the_rules_stand_under_the_heading_of_their_family() {
         {
             assert_eq!(above, rule.family().unwrap().heading(), "{line}");
         }
+    }
+}
+
+/// One example a family, that of `transom explain`.
+#[test]
+fn every_family_has_an_example_of_the_rules() {
+    for family in &FAMILIES {
+        let section = README.split(&format!("### {}\n", family.heading())).nth(1);
+        let section = section.and_then(|rest| rest.split("\n##").next()).unwrap();
+        let (_, code) = section.split_once("What is found (").unwrap();
+        let code = &code[..6];
+        assert!(code.starts_with(family.prefix), "{code}");
+        let root = env!("CARGO_MANIFEST_DIR");
+        let example = format!("{root}/src/rules/examples/{code}.yaml");
+        let example = std::fs::read_to_string(example).unwrap();
+        assert!(
+            section.contains(&format!("```yaml\n{example}```\n")),
+            "{code}"
+        );
     }
 }
 
