@@ -19,7 +19,7 @@ pub struct Mutant {
 /// Every change to every row, one at a time.
 pub fn all() -> Vec<Mutant> {
     let mut all = Vec::new();
-    for (row, rule) in super::unchanged().into_iter().enumerate() {
+    for (row, rule) in super::table::unchanged().into_iter().enumerate() {
         for (what, rule) in of_rule(rule) {
             let name = format!("{} {what}", rule.code);
             all.push(Mutant { name, row, rule });
