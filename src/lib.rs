@@ -30,6 +30,7 @@
 //! terminal ends: `terminal`.
 
 pub mod admit;
+pub mod check;
 pub mod cli;
 pub mod command;
 pub mod config;

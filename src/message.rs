@@ -19,6 +19,59 @@ use crate::rules;
 /// As many findings are told in full; the rest is counted.
 pub(crate) const FULL: usize = 64;
 
+/// What there is to say of one finding, apart from its path.
+pub(crate) struct Words {
+    /// The case of its rule.
+    pub(crate) tier: u8,
+    /// The field's value; nothing where it is absent or not to be told.
+    pub(crate) value: Option<String>,
+    pub(crate) reason: String,
+    pub(crate) remedy: String,
+}
+
+impl Verdict<'_, '_> {
+    /// A finding in words, for those who put their own sentences together.
+    pub(crate) fn words(&self, finding: &Finding) -> Words {
+        let hit = &finding.hit;
+        let tape = self.request().tape();
+        let told = hit.missing.is_empty() && !is_private(tape, finding);
+        let value = told.then(|| {
+            let mut value = String::new();
+            // Writing to memory does not fail.
+            let _ = tape.write_value(hit.at, &mut value);
+            value
+        });
+        let (reason, remedy) = hit.rule().words(hit.tier);
+        Words {
+            tier: hit.tier,
+            value,
+            reason: reason.to_owned(),
+            remedy: remedy.to_owned(),
+        }
+    }
+
+    /// Why the object is taken for one that is for Windows, in short.
+    pub(crate) fn evidence(&self) -> Option<String> {
+        let Outcome::Judged(judgement) = self.outcome() else {
+            return None;
+        };
+        let detection = &judgement.detection;
+        let evidence = detection.evidence.or(detection.hint)?;
+        let message = Message::new(self);
+        let mut text = String::new();
+        // Writing to memory does not fail.
+        let _ = message.evidence(&evidence, &mut text);
+        Some(text)
+    }
+}
+
+/// Commands and arguments may hold secrets, and an object that only looks like Windows is told of
+/// to more than its author.
+fn is_private(tape: &Tape<'_>, finding: &Finding) -> bool {
+    let at = finding.hit.at;
+    tape.role(at) == Role::Text && finding.hit.rule == *rules::UNPLACED
+}
+
 /// A piece of a message, written when its place has come.
 type Piece<'m> = &'m dyn Fn(&mut dyn Write) -> Result;
 
@@ -150,7 +203,7 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
     /// Path and value of a finding.
     fn field(&self, finding: &Finding, path: &str, out: &mut dyn Write) -> Result {
         out.write_str(path)?;
-        if self.is_private(finding) {
+        if is_private(self.tape, finding) {
             return Ok(());
         }
         out.write_str(": ")?;
@@ -159,13 +212,6 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
         } else {
             out.write_str("not set")
         }
-    }
-
-    /// Commands and arguments may hold secrets, and an object that only looks like Windows is
-    /// told of to more than its author.
-    fn is_private(&self, finding: &Finding) -> bool {
-        let at = finding.hit.at;
-        self.tape.role(at) == Role::Text && finding.hit.rule == *rules::UNPLACED
     }
 
     /// A finding with everything that belongs to it, in a line of its own.

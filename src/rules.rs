@@ -116,6 +116,17 @@ impl Rule {
         all().find(|rule| rule.code == name || rule.name == name)
     }
 
+    /// Why a case of it fails on Windows, and what to write instead.
+    pub fn words(&self, tier: u8) -> (&'static str, &'static str) {
+        match self.tiers.get(usize::from(tier)) {
+            Some(tier) if tier.is_harmless() => (
+                "It asks for nothing, but the API server refuses the field beside spec.os.name: windows.",
+                "Remove it.",
+            ),
+            _ => (self.reason, self.remedy),
+        }
+    }
+
     /// Whether the fields may be taken out: only what the API server refuses beside os=windows.
     pub fn is_repairable(&self) -> bool {
         self.checks.iter().any(Check::is_repairable)

@@ -4,14 +4,18 @@
 //! word where a word is wanted. Keys that stand there twice are all kept, for the checks to see.
 //! Not here: what the keys are about (`config`), and files.
 
+mod json;
+mod locate;
 mod read;
 mod typed;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 
 use crate::field::Step;
 
+pub use locate::Located;
 pub use read::documents;
 
 /// A line and a column of a text, both from 1; columns count characters.
@@ -44,6 +48,8 @@ pub struct Flaw {
 pub struct Node {
     /// Of a value that is not written, the place of its key.
     pub place: Place,
+    /// What it takes of the text, in bytes; of a list or map, its first line at least.
+    pub span: Range<usize>,
     /// What stands there.
     pub value: Value,
 }
@@ -64,6 +70,8 @@ pub enum Value {
 pub struct Key {
     /// Where it starts.
     pub place: Place,
+    /// What it takes of the text, in bytes.
+    pub span: Range<usize>,
     /// The key.
     pub text: String,
 }

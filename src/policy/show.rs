@@ -214,6 +214,7 @@ fn tree(config: &Config) -> Node {
     let documents = yaml::documents(&json).unwrap_or_default();
     // A configuration is an object, and that is YAML.
     documents.into_iter().next().unwrap_or(Node {
+        span: 0..0,
         place: yaml::Place { line: 1, column: 1 },
         value: Value::Map(Vec::new()),
     })

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::check::Check;
 use super::evaluate::ByPod;
-use super::{FAMILIES, Rule, Tier};
+use super::{FAMILIES, Rule};
 use crate::workload::Kind;
 
 /// A rule's place in the table.
@@ -29,23 +29,16 @@ pub(crate) struct Told {
 impl Told {
     fn new(rule: &Rule) -> Self {
         let Rule {
-            code,
-            name,
-            brief,
-            reason,
-            remedy,
-            tiers,
-            ..
+            code, name, brief, ..
         } = rule;
-        let full = |tier: &Tier| match tier.is_harmless() {
-            true => format!(
-                " [{code} {name}] It asks for nothing, but the API server refuses the field \
-                 beside spec.os.name: windows. Remove it."
-            ),
-            false => format!(" [{code} {name}] {reason} {remedy}"),
+        let full = |tier| {
+            let (reason, remedy) = rule.words(tier);
+            format!(" [{code} {name}] {reason} {remedy}")
         };
+        // Fewer tiers than 256.
+        let tiers = 0..rule.tiers.len() as u8;
         Self {
-            full: tiers.iter().map(full).collect(),
+            full: tiers.map(full).collect(),
             brief: format!("{code} {name}: {brief}"),
         }
     }

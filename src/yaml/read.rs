@@ -1,6 +1,7 @@
 //! From the parser's events to the tree: aliases in place, merge keys merged.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use granit_parser::{
     ErrorKind, Event, Marker, Options, Parser, ScalarStyle, ScanError, Span, StrInput, Tag,
@@ -78,7 +79,8 @@ impl<'t> Reader<'t> {
                     false => (at, text.into_owned()),
                 };
                 let value = Value::Scalar(Scalar { text, plain });
-                (anchor, Node { place, value })
+                let span = bytes(&span);
+                (anchor, Node { place, span, value })
             }
             Event::SequenceStart(_, anchor, tag) => {
                 is_text(tag.as_deref(), at)?;
@@ -86,13 +88,27 @@ impl<'t> Reader<'t> {
                 while let Some(node) = self.node_or_end(at, depth + 1)? {
                     list.push(node);
                 }
-                let value = Value::List(list);
-                (anchor, Node { place: at, value })
+                let (span, value) = (bytes(&span), Value::List(list));
+                (
+                    anchor,
+                    Node {
+                        place: at,
+                        span,
+                        value,
+                    },
+                )
             }
             Event::MappingStart(_, anchor, tag) => {
                 is_text(tag.as_deref(), at)?;
-                let value = Value::Map(self.map(at, depth)?);
-                (anchor, Node { place: at, value })
+                let (span, value) = (bytes(&span), Value::Map(self.map(at, depth)?));
+                (
+                    anchor,
+                    Node {
+                        place: at,
+                        span,
+                        value,
+                    },
+                )
             }
             Event::Alias(anchor) => {
                 let Some(node) = self.anchors.get(&anchor).cloned() else {
@@ -126,15 +142,15 @@ impl<'t> Reader<'t> {
             if plain && text == "<<" {
                 merge(node, &mut merged)?;
             } else {
-                let place = key.place;
-                map.push((Key { place, text }, node));
+                let (place, span) = (key.place, key.span);
+                map.push((Key { place, span, text }, node));
             }
         }
         // What is written wins over what is merged, and the first of what is merged over the rest.
-        for (key, node) in merged {
-            if !map.iter().any(|(written, _)| written.text == key.text) {
-                map.push((key, node));
-            }
+        if !merged.is_empty() {
+            let mut seen: HashSet<_> = map.iter().map(|(key, _)| key.text.clone()).collect();
+            merged.retain(|(key, _): &(Key, Node)| seen.insert(key.text.clone()));
+            map.append(&mut merged);
         }
         Ok(map)
     }
@@ -189,6 +205,11 @@ fn is_text(tag: Option<&Tag>, at: Place) -> Result<bool, Flaw> {
         Some("bool" | "float" | "int" | "map" | "null" | "seq") => Ok(false),
         _ => wrong(at, format!("the tag {} is not known", tag.original())),
     }
+}
+
+fn bytes(span: &Span) -> Range<usize> {
+    // Known for texts that are read from memory, as they all are.
+    span.byte_range().unwrap_or_default()
 }
 
 fn place(marker: &Marker) -> Place {

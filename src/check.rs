@@ -1,0 +1,70 @@
+//! Manifests → findings with their places: the webhook's own verdict over files.
+//!
+//! Pure: from a file's bytes to a [`FileReport`]. `transom check` reads the files and prints the
+//! reports. Not here: what a finding is (`rules`), what is done about it (`decision`), and the
+//! formats (`output`).
+
+mod comment;
+mod document;
+mod judge;
+pub mod output;
+pub mod report;
+
+use std::collections::BTreeMap;
+
+use crate::facts::NamespaceFacts;
+use crate::policy::Policy;
+use comment::Comments;
+use document::Document;
+
+pub use report::{FileReport, Finding, Problem, Report, Severity, Span};
+
+/// What files are held against.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The cluster's configuration, with what the command line says on top.
+    pub policy: Policy,
+    /// The labels of the namespace that the manifests are for.
+    pub namespace: NamespaceFacts,
+    /// The namespace of manifests that name none.
+    pub namespace_name: Option<String>,
+}
+
+/// Looks at one file. `name` is what reports call it.
+pub fn check(name: &str, bytes: &[u8], options: &Options) -> FileReport {
+    let mut report = FileReport::new(name);
+    let text = match document::text(bytes) {
+        Ok(text) => text,
+        Err(problem) => {
+            report.problems.push(problem);
+            return report;
+        }
+    };
+    report.text = text.to_owned();
+    let documents = match document::documents(text) {
+        Ok(documents) => documents,
+        Err(problem) => {
+            report.problems.push(problem);
+            return report;
+        }
+    };
+    let comments = Comments::read(text);
+    for document in &documents {
+        report.duplicates(document);
+        match document {
+            Document::Object(object) => {
+                report.judged += 1;
+                judge::judge(object, &comments, options, &mut report);
+            }
+            Document::Other { kind, .. } => *report.skipped.entry(kind.clone()).or_default() += 1,
+            Document::Broken(problem) => report.problems.push(problem.clone()),
+        }
+    }
+    report
+        .findings
+        .sort_by_key(|finding| (finding.span.start, finding.rule.code));
+    report
+}
+
+/// How many objects of each kind were skipped.
+pub type Skipped = BTreeMap<String, usize>;

@@ -1,0 +1,1 @@
+//! The formats: one renderer each, all over the same [`Report`](super::Report).

@@ -1,0 +1,188 @@
+//! What was found, as all formats tell it.
+
+use super::Skipped;
+use super::document::Document;
+use crate::rules::Rule;
+use crate::yaml::Place;
+
+/// What all files came to, in the order in which they were given.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// One for each file.
+    pub files: Vec<FileReport>,
+}
+
+/// What one file came to.
+#[derive(Clone, Debug, Default)]
+pub struct FileReport {
+    /// As it was given; `<stdin>` for what was piped in.
+    pub name: String,
+    /// What is in it, if it is text.
+    pub text: String,
+    /// In the order of the text.
+    pub findings: Vec<Finding>,
+    /// What kept documents from being read.
+    pub problems: Vec<Problem>,
+    /// What was read and is probably not meant: a key that stands there twice.
+    pub oddities: Vec<Problem>,
+    /// How many objects were judged.
+    pub judged: usize,
+    /// Objects without a pod in them.
+    pub skipped: Skipped,
+}
+
+/// A finding in a file.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The rule that was broken.
+    pub rule: &'static Rule,
+    /// The case of the rule, an index into [`Rule::tiers`].
+    pub tier: u8,
+    /// What the cluster would do about it.
+    pub severity: Severity,
+    /// The path of the field, from the root of the object.
+    pub path: String,
+    /// The field's value in short; nothing where it is absent or not to be told.
+    pub value: Option<String>,
+    /// Why it fails on Windows.
+    pub reason: String,
+    /// What to write instead.
+    pub remedy: String,
+    /// Where it is written: the field, or the nearest one above it.
+    pub span: Span,
+    /// The kind of the object.
+    pub kind: String,
+    /// The namespace of the object, if it says one.
+    pub namespace: Option<String>,
+    /// The name of the object, if it has one.
+    pub name: Option<String>,
+    /// Why the object is taken for one that is for Windows.
+    pub evidence: Option<String>,
+    /// Of a repair: the operation of the webhook's patch, as JSON.
+    pub patch: Option<String>,
+    /// Why it is ignored, if an annotation or a comment says so.
+    pub ignored: Option<String>,
+}
+
+/// What the cluster would do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Nothing: it is silenced.
+    Ignored,
+    /// Repair it on the way in, with a warning.
+    Repair,
+    /// Admit the object, with a warning.
+    Warn,
+    /// Refuse the object.
+    Deny,
+}
+
+impl Severity {
+    /// Its name in output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ignored => "ignored",
+            Self::Repair => "repair",
+            Self::Warn => "warn",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// A piece of a text: from its first byte to the one behind its last, and where that starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Span {
+    /// The first byte.
+    pub start: usize,
+    /// The first byte behind it.
+    pub end: usize,
+    /// The line of the first character, from 1.
+    pub line: usize,
+    /// Its column, from 1, in characters.
+    pub column: usize,
+}
+
+/// What cannot be read, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Nothing where it is about the whole file.
+    pub place: Option<Place>,
+    /// One sentence.
+    pub text: String,
+}
+
+impl Problem {
+    pub(super) fn whole(text: impl Into<String>) -> Self {
+        Self {
+            place: None,
+            text: text.into(),
+        }
+    }
+
+    pub(super) fn at(place: Place, text: impl Into<String>) -> Self {
+        Self {
+            place: Some(place),
+            text: text.into(),
+        }
+    }
+}
+
+impl FileReport {
+    /// A report without anything in it.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            ..Self::default()
+        }
+    }
+
+    /// A file that could not be read at all.
+    pub fn unread(name: impl Into<String>, why: impl Into<String>) -> Self {
+        Self {
+            problems: vec![Problem::whole(why)],
+            ..Self::new(name)
+        }
+    }
+
+    /// Keys that stand there twice: kubectl takes the last one without a word.
+    pub(super) fn duplicates(&mut self, document: &Document) {
+        for (key, first) in document.duplicates() {
+            let line = first.line;
+            let text = format!(
+                "{} stands there twice, first in line {line}; kubectl takes this one",
+                key.text
+            );
+            self.oddities.push(Problem::at(key.place, text));
+        }
+    }
+}
+
+impl Report {
+    /// All findings, in the order of files and places.
+    pub fn findings(&self) -> impl Iterator<Item = (&FileReport, &Finding)> {
+        let files = self.files.iter();
+        files.flat_map(|file| file.findings.iter().map(move |finding| (file, finding)))
+    }
+
+    /// How many findings there are of a severity.
+    pub fn count(&self, severity: Severity) -> usize {
+        let findings = self.findings();
+        findings.filter(|(_, f)| f.severity == severity).count()
+    }
+
+    /// How many objects were judged.
+    pub fn judged(&self) -> usize {
+        self.files.iter().map(|file| file.judged).sum()
+    }
+
+    /// How many objects have no pod in them.
+    pub fn skipped(&self) -> usize {
+        let files = self.files.iter();
+        files.flat_map(|file| file.skipped.values()).sum()
+    }
+
+    /// How many problems kept something from being read.
+    pub fn problems(&self) -> usize {
+        self.files.iter().map(|file| file.problems.len()).sum()
+    }
+}
