@@ -15,19 +15,25 @@ use serde_json::Value;
 use transom::rules::mutants::{self, VARIABLE};
 
 /// The test targets that hold the table, the quick ones first.
-const TARGETS: [&str; 8] = [
+const TARGETS: [&str; 10] = [
     "table",
     "readme",
+    "docs",
     "fixtures",
     "oracle",
     "recordings",
     "evidence",
     "decisions",
     "config",
+    "properties",
 ];
 
 /// Changes that make no difference, each with the reason.
-const EQUIVALENT: [(&str, &str); 0] = [];
+const EQUIVALENT: [(&str, &str); 2] = [
+    ("WIN116 check 0: skip HostProcess", HOST_PROCESS),
+    ("WIN116 check 1: skip HostProcess", HOST_PROCESS),
+];
+const HOST_PROCESS: &str = "its function leaves HostProcess containers out already";
 
 fn main() -> ExitCode {
     let programs = build();

@@ -4,6 +4,7 @@
 
 use super::check::{Case, Check, Skip, Test};
 use super::{Action, Rule, Tier};
+use crate::object::demand::Anchor;
 
 /// The number of the change; without it, there is none.
 pub const VARIABLE: &str = "TRANSOM_MUTANT";
@@ -180,20 +181,26 @@ fn of_check(check: &Check, tiers: usize) -> Vec<(String, Option<Check>)> {
         };
         all.push(("validate_only".to_owned(), Some(changed)));
     }
-    let skip = match check.skip {
-        Skip::Nothing => Skip::HostProcess,
-        _ => Skip::Nothing,
-    };
-    all.push((format!("skip {skip:?}"), Some(Check { skip, ..*check })));
-    if check.cases.len() > 1 {
+    // What is only read skips nothing, and a Service has no containers.
+    if !check.cases.is_empty() && check.anchor != Anchor::Service {
+        let skip = match check.skip {
+            Skip::Nothing => Skip::HostProcess,
+            _ => Skip::Nothing,
+        };
+        all.push((format!("skip {skip:?}"), Some(Check { skip, ..*check })));
+    }
+    // true and false exclude each other, so that their order is no matter.
+    let exclusive = check
+        .cases
+        .iter()
+        .all(|case| matches!(case.test, Test::Is(_)));
+    if check.cases.len() > 1 && !exclusive {
         let reversed = list(check.cases.iter().rev().copied().collect());
-        all.push((
-            "cases reversed".to_owned(),
-            Some(Check {
-                cases: reversed,
-                ..*check
-            }),
-        ));
+        let changed = Check {
+            cases: reversed,
+            ..*check
+        };
+        all.push(("cases reversed".to_owned(), Some(changed)));
     }
     let cases = each(check.cases, |case| of_case(case, tiers));
     all.extend(

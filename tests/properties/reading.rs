@@ -2,8 +2,8 @@
 //! same question gets the same answer.
 
 use crate::common::{
-    Answer, ask, ask_with, create, endpoint_of, pod_spec, recording, recordings, review_of,
-    spec_path,
+    Answer, OS, ask, ask_with, create, endpoint_of, object_of, pod_spec, recording, recordings,
+    review_of, spec_path,
 };
 use crate::config;
 use crate::objects::{any_object, windows_object};
@@ -35,6 +35,28 @@ proptest! {
         let told: Vec<_> = answer.deny.iter().chain(&answer.warn).cloned().collect();
         let told = told.into_iter().filter(|f| WALKED.contains(&&f[..6])).collect();
         prop_assert_eq!(sorted(told), sorted(walk(&object)));
+    }
+}
+
+/// The volume for the service account's token has modes, and its name may stand behind them.
+#[test]
+fn the_service_account_volume_is_known_whatever_the_order_of_its_keys() {
+    let modes = r#""projected":{"defaultMode":256,"sources":[
+        {"secret":{"items":[{"key":"a","path":"a","mode":256}]}},
+        {"configMap":{"items":[{"key":"a","path":"a","mode":256}]}},
+        {"downwardAPI":{"items":[{"path":"a","mode":256}]}}]}"#;
+    for (name, found) in [("kube-api-access-x7d2k", 0), ("tokens", 4)] {
+        let name = format!(r#""name":"{name}""#);
+        for volume in [format!("{name},{modes}"), format!("{modes},{name}")] {
+            let object = object_of(
+                "Pod",
+                json!({"nodeSelector": {OS: "windows"}, "volumes": ["V"]}),
+            );
+            let body = String::from_utf8(create(&object)).unwrap();
+            let body = body.replace("\"V\"", &format!("{{{volume}}}"));
+            let answer = ask(Endpoint::Validate, body.as_bytes());
+            assert_eq!(answer.warn.len(), found, "{volume}: {:?}", answer.warn);
+        }
     }
 }
 
