@@ -1,0 +1,104 @@
+//! `transom check`: manifests in, findings with places out.
+#![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
+
+use transom::check::{FileReport, Options, check};
+
+fn checked(text: &str) -> FileReport {
+    check("web.yaml", text.as_bytes(), &Options::default())
+}
+
+/// `line:column severity CODE path`
+fn lines(report: &FileReport) -> Vec<String> {
+    let findings = report.findings.iter();
+    findings
+        .map(|f| {
+            let (line, column) = (f.span.line, f.span.column);
+            let (severity, code) = (f.severity.name(), f.rule.code);
+            format!("{line}:{column} {severity} {code} {}", f.path)
+        })
+        .collect()
+}
+
+const WEB: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  template:
+    spec:
+      nodeSelector:
+        kubernetes.io/os: windows
+      securityContext:
+        runAsUser: 1000
+      containers:
+      - name: main
+        image: registry.example/app:1
+        securityContext: {privileged: false}
+        volumeMounts:
+        - {name: a, mountPath: 'C:\\a', subPath: b}
+";
+
+#[test]
+fn findings_have_places() {
+    let report = checked(WEB);
+    assert_eq!(report.problems, []);
+    assert_eq!(
+        lines(&report),
+        [
+            "11:9 deny WIN101 spec.template.spec.securityContext.runAsUser",
+            "15:27 warn WIN113 spec.template.spec.containers[0].securityContext.privileged",
+            "17:40 warn WIN301 spec.template.spec.containers[0].volumeMounts[0].subPath",
+        ]
+    );
+    let told = |i: usize| {
+        let span = report.findings[i].span;
+        &report.text[span.start..span.end]
+    };
+    assert_eq!(told(0), "runAsUser: 1000");
+    assert_eq!(told(1), "privileged: false");
+    assert_eq!(told(2), "subPath: b");
+    let first = &report.findings[0];
+    assert_eq!(first.value.as_deref(), Some("1000"));
+    assert!(first.evidence.as_deref().unwrap().ends_with("windows"));
+}
+
+/// What the webhook repairs on its way in is no denial.
+#[test]
+fn repairs_are_told_with_their_patch() {
+    let text = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  containers:
+  - name: main
+    image: app:ltsc2022
+    securityContext:
+      allowPrivilegeEscalation: false
+";
+    let report = checked(text);
+    assert_eq!(
+        lines(&report),
+        ["9:7 repair WIN112 spec.containers[0].securityContext.allowPrivilegeEscalation"]
+    );
+    let patch = report.findings[0].patch.as_deref().unwrap();
+    assert_eq!(
+        patch,
+        r#"[{"op":"remove","path":"/spec/containers/0/securityContext/allowPrivilegeEscalation"}]"#
+    );
+}
+
+#[test]
+fn comments_silence_rules() {
+    let text = WEB.replace(
+        "runAsUser: 1000",
+        "runAsUser: 1000 # transom: ignore[WIN101] ticket 17",
+    );
+    let report = checked(&text);
+    assert_eq!(
+        lines(&report)[0],
+        "11:9 ignored WIN101 spec.template.spec.securityContext.runAsUser"
+    );
+    assert_eq!(report.findings[0].ignored.as_deref(), Some("ticket 17"));
+}
