@@ -49,12 +49,16 @@ impl<'t> Lines<'t> {
     /// The word at a place, unless that is not in the text.
     pub(super) fn word(&self, place: Place) -> Option<Snippet> {
         let start = *self.starts.get(place.line.checked_sub(1)?)?;
-        let line = self.text[start..].lines().next().unwrap_or_default();
+        let rest = &self.text[start..];
         let column = place.column.checked_sub(1).filter(|c| *c <= FARTHEST)?;
-        let mut offsets = line.char_indices().map(|(i, _)| i).chain([line.len()]);
-        let word = &line[offsets.nth(column)?..];
-        let start = start + line.len() - word.len();
+        let mut offsets = rest.char_indices().map(|(i, _)| i).chain([rest.len()]);
+        let (before, word) = rest.split_at(offsets.nth(column)?);
+        if before.contains('\n') {
+            return None;
+        }
+        let word = &word[..word.floor_char_boundary(UNDERLINED)];
         let length = word.find(|c: char| c.is_whitespace() || c == ':');
+        let start = start + before.len();
         let end = start + length.unwrap_or(word.len());
         Some(snippet(self.text, start..end, place.line))
     }
