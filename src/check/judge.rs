@@ -175,11 +175,9 @@ fn span(text: &str, document: &Node, located: Located<'_>) -> Span {
         (_, Some(key), _) => key.span.end,
         (_, None, _) => located.node.span.end,
     };
-    let line = text[start.min(text.len())..]
-        .find('\n')
-        .map_or(text.len(), |i| start + i);
     // Never more than a line: a block of text is told by its key.
-    let end = end.clamp(start, line.max(start));
+    let written = text.get(start..end).unwrap_or_default();
+    let end = start + written.find('\n').unwrap_or(written.len());
     let _ = document;
     Span {
         start,
