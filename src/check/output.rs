@@ -60,12 +60,30 @@ pub struct RenderOptions {
 /// The report in a format. Colours are always written where people read them (text); whoever
 /// prints takes them out where they do not belong.
 pub fn render(report: &Report, format: Format, options: &RenderOptions) -> String {
-    let _ = (report, format, options);
-    String::new()
+    let _ = (format, options);
+    let mut out = String::new();
+    for file in &report.files {
+        let name = &file.name;
+        for problem in &file.problems {
+            let place = problem.place.map(|place| format!(":{place}"));
+            let (place, text) = (place.unwrap_or_default(), &problem.text);
+            out.push_str(&format!("{name}{place}: error: {text}\n"));
+        }
+        let told = file.findings.iter();
+        for found in told.filter(|found| found.severity != super::Severity::Ignored) {
+            let (line, column) = (found.span.line, found.span.column);
+            let (severity, rule) = (found.severity.name(), found.rule);
+            out.push_str(&format!(
+                "{name}:{line}:{column}: {severity} {} {}: {} ({})\n",
+                rule.code, rule.name, rule.brief, found.path
+            ));
+        }
+    }
+    out
 }
 
 /// What the report comes to, in one line without its end.
 pub fn summary(report: &Report) -> String {
-    let _ = report;
-    String::new()
+    let (findings, judged) = (report.findings().count(), report.judged());
+    format!("{findings} findings in {judged} objects")
 }
