@@ -21,7 +21,7 @@ pub(super) struct Files {
 /// A directory that was given.
 struct Directory {
     name: String,
-    /// A file in it was given before, or is found in a directory that was.
+    /// Something was said of it: of a manifest in it, here or before, or of what cannot be read.
     is_covered: bool,
 }
 
@@ -89,7 +89,13 @@ impl Files {
                 Ok(entry) if is_manifest(entry.path()) => entry.into_path(),
                 Ok(_) => continue,
                 Err(error) => {
-                    self.push(shown(directory), Source::Lost(error.to_string()));
+                    let path = place(&error).unwrap_or(directory);
+                    let why = match error.io_error() {
+                        Some(error) => unread(path, error),
+                        None => error.to_string(),
+                    };
+                    self.push(shown(path), Source::Lost(why));
+                    self.directories[index].is_covered = true;
                     continue;
                 }
             };
@@ -164,6 +170,15 @@ fn unread(path: &Path, error: &io::Error) -> String {
         (ErrorKind::NotFound, Err(_)) => "there is no such file".to_owned(),
         (ErrorKind::PermissionDenied, _) => "cannot be read: permission denied".to_owned(),
         _ => format!("cannot be read: {error}"),
+    }
+}
+
+/// Where a walk went wrong.
+fn place(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } => place(err),
+        _ => None,
     }
 }
 
