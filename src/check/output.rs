@@ -3,7 +3,20 @@
 //! Pure: from a report to text. Not here: which format is asked for, where it is written, and the
 //! exit code (`command`).
 
-use super::Report;
+mod concise;
+mod github;
+mod json;
+mod markdown;
+mod sarif;
+mod shown;
+mod snippet;
+mod summary;
+mod text;
+
+use super::{FileReport, Finding, Problem, Report, Severity};
+use crate::yaml::Place;
+
+pub use summary::summary;
 
 /// How a report is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -47,7 +60,7 @@ impl Format {
     }
 }
 
-/// What the formats for people can be asked for.
+/// What the text can be asked for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RenderOptions {
     /// Tell with each finding why the object is taken for one that is for Windows; else it is told
@@ -57,33 +70,66 @@ pub struct RenderOptions {
     pub width: Option<usize>,
 }
 
-/// The report in a format. Colours are always written where people read them (text); whoever
-/// prints takes them out where they do not belong.
+/// The report in a format. The text has colours, always; whoever prints it takes them out where
+/// they do not belong.
 pub fn render(report: &Report, format: Format, options: &RenderOptions) -> String {
-    let _ = (format, options);
-    let mut out = String::new();
-    for file in &report.files {
-        let name = &file.name;
-        for problem in &file.problems {
-            let place = problem.place.map(|place| format!(":{place}"));
-            let (place, text) = (place.unwrap_or_default(), &problem.text);
-            out.push_str(&format!("{name}{place}: error: {text}\n"));
-        }
-        let told = file.findings.iter();
-        for found in told.filter(|found| found.severity != super::Severity::Ignored) {
-            let (line, column) = (found.span.line, found.span.column);
-            let (severity, rule) = (found.severity.name(), found.rule);
-            out.push_str(&format!(
-                "{name}:{line}:{column}: {severity} {} {}: {} ({})\n",
-                rule.code, rule.name, rule.brief, found.path
-            ));
-        }
+    match format {
+        Format::Text => text::render(report, options),
+        Format::Concise => concise::render(report),
+        Format::Json => json::render(report),
+        Format::Sarif => sarif::render(report),
+        Format::Github => github::render(report),
+        Format::Markdown => markdown::render(report),
     }
-    out
 }
 
-/// What the report comes to, in one line without its end.
-pub fn summary(report: &Report) -> String {
-    let (findings, judged) = (report.findings().count(), report.judged());
-    format!("{findings} findings in {judged} objects")
+/// One thing that people are told of a file.
+#[derive(Clone, Copy)]
+enum Item<'r> {
+    Finding(&'r Finding),
+    Problem(&'r Problem),
+    Oddity(&'r Problem),
+}
+
+impl Item<'_> {
+    /// Nothing where it is about the whole file.
+    fn place(&self) -> Option<Place> {
+        match self {
+            Self::Finding(finding) => Some(Place {
+                line: finding.span.line,
+                column: finding.span.column,
+            }),
+            Self::Problem(problem) | Self::Oddity(problem) => problem.place,
+        }
+    }
+
+    fn severity(&self) -> &'static str {
+        match self {
+            Self::Finding(finding) => finding.severity.name(),
+            Self::Problem(_) => "error",
+            Self::Oddity(_) => "warning",
+        }
+    }
+}
+
+/// Everything that people are told of a file, in the order of its lines; what is ignored is not
+/// told.
+fn told(file: &FileReport) -> Vec<Item<'_>> {
+    let findings = file.findings.iter();
+    let findings = findings.filter(|finding| finding.severity != Severity::Ignored);
+    let mut items: Vec<_> = findings
+        .map(Item::Finding)
+        .chain(file.problems.iter().map(Item::Problem))
+        .chain(file.oddities.iter().map(Item::Oddity))
+        .collect();
+    // Findings of one place keep their order, by rule.
+    items.sort_by_key(Item::place);
+    items
+}
+
+/// The column behind the last character of a finding's place, which is in one line.
+fn end_column(file: &FileReport, finding: &Finding) -> usize {
+    let span = finding.span;
+    let text = file.text.get(span.start..span.end).unwrap_or_default();
+    span.column + text.chars().count()
 }

@@ -1,6 +1,8 @@
 //! `transom check`: manifests in, findings with places out.
 #![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
+mod formats;
+
 use transom::check::{FileReport, Options, check};
 
 fn checked(text: &str) -> FileReport {
