@@ -83,7 +83,7 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output_file: Option<PathBuf>,
 
-    /// Tell with each finding why the object is taken for one that is for Windows
+    /// Tell with each finding, not once an object, why it is taken for one that is for Windows
     #[arg(long)]
     pub show_evidence: bool,
 

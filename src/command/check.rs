@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::check::output::{Format, RenderOptions, render, summary};
+use crate::check::output::{Format, RenderOptions, render, shown, summary};
 use crate::check::{FileReport, Report, Severity};
 use crate::cli::{CheckArgs, Cli, FailOn};
 use crate::terminal::{self, tell};
@@ -84,6 +84,7 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
     let (report, foreign) = files.report(reports);
     if verbose {
         for name in foreign {
+            let name = shown(&name);
             tell(&format!("{name}: passed over: no Kubernetes object\n"));
         }
     }

@@ -115,3 +115,17 @@ fn what_cannot_be_read_is_on_stderr_where_stdout_is_for_programs() {
     let got = place.check(&["gone.yaml"]);
     assert!(!got.stderr.contains("gone.yaml"), "{}", got.stderr);
 }
+
+#[test]
+fn evidence_is_shown_with_each_finding_on_demand() {
+    let both = DENIED.replace("runAsUser: 1000", "{runAsUser: 1000, fsGroup: 2000}");
+    let place = Place::new(&[("web.yaml", &both)]);
+    let run = |args: &[&str]| {
+        let mut command = super::program::transom(place.0.path());
+        let output = command.args(["check", "web.yaml"]).args(args).output();
+        let text = String::from_utf8(output.unwrap().stdout).unwrap();
+        text.matches("nodeSelector").count()
+    };
+    assert_eq!(run(&[]), 1);
+    assert_eq!(run(&["--show-evidence"]), 2);
+}

@@ -72,6 +72,7 @@ fn colours_are_for_terminals() {
         let got = run(&["-o", format], false);
         assert!(is_plain(&got.stdout) && is_plain(&got.stderr), "{format}");
     }
+    assert!(!is_plain(&run(&[], true).stdout));
     run(&["--output-file", "out.txt"], true);
     assert!(is_plain(&place.read("out.txt")));
 }
@@ -90,4 +91,26 @@ fn a_reader_that_goes_away_changes_nothing() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
     assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn the_readme_shows_what_is_printed() {
+    let readme = include_str!("../../README.md");
+    let run = |args: &str| {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let args: Vec<_> = args.split(' ').collect();
+        Outcome::of(&super::program::run(root, &args))
+    };
+    let shown = |args: &str, text: &str| {
+        let want = format!("```console\n$ transom {args}\n{text}\n```");
+        assert!(readme.contains(&want), "README should have:\n{want}\n");
+    };
+    let args = "check examples/web.yaml";
+    let got = run(args);
+    shown(args, got.stdout.split("\n\n").next().unwrap());
+    let summary = format!("on stderr, `{}`.", got.stderr.trim_end());
+    assert!(readme.contains(&summary), "README should have: {summary}");
+    let args = "check -o concise --ignore WIN1 examples/";
+    let got = run(args);
+    shown(args, format!("{}{}", got.stdout, got.stderr).trim_end());
 }
