@@ -57,6 +57,10 @@ pub fn check(name: &str, bytes: &[u8], options: &Options) -> FileReport {
                 judge::judge(object, &comments, options, &mut report);
             }
             Document::Other { kind, .. } => *report.skipped.entry(kind.clone()).or_default() += 1,
+            Document::Foreign(problem) => {
+                report.foreign += 1;
+                report.problems.push(problem.clone());
+            }
             Document::Broken(problem) => report.problems.push(problem.clone()),
         }
     }

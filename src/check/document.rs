@@ -13,6 +13,8 @@ pub(super) enum Document {
     /// Another kind.
     Other { kind: String, node: Node },
     /// It is YAML and no Kubernetes object.
+    Foreign(Problem),
+    /// It is an object that cannot be read.
     Broken(Problem),
 }
 
@@ -79,7 +81,7 @@ fn unreadable(text: &str, flaw: yaml::Flaw) -> Problem {
 fn push(node: Node, documents: &mut Vec<Document>) {
     let Value::Map(map) = &node.value else {
         let problem = "this is no Kubernetes object: it has no keys";
-        return documents.push(Document::Broken(Problem::at(node.place, problem)));
+        return documents.push(Document::Foreign(Problem::at(node.place, problem)));
     };
     let text = |key: &str| {
         let entry = map.iter().rev().find(|(k, _)| k.text == key);
@@ -89,7 +91,7 @@ fn push(node: Node, documents: &mut Vec<Document>) {
     };
     let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
         let problem = "this is no Kubernetes object: apiVersion or kind is missing";
-        return documents.push(Document::Broken(Problem::at(node.place, problem)));
+        return documents.push(Document::Foreign(Problem::at(node.place, problem)));
     };
     let is_list = kind.ends_with("List") && map.iter().any(|(key, _)| key.text == "items");
     if is_list {
@@ -125,7 +127,7 @@ impl Document {
             Self::Object(Object { node, .. }) | Self::Other { node, .. } => {
                 duplicates(node, &mut all)
             }
-            Self::Broken(_) => {}
+            Self::Foreign(_) | Self::Broken(_) => {}
         }
         all
     }

@@ -16,6 +16,7 @@ mod text;
 use super::{FileReport, Finding, Problem, Report, Severity};
 use crate::yaml::Place;
 
+pub(crate) use shown::shown;
 pub use summary::summary;
 
 /// How a report is written.

@@ -10,7 +10,7 @@ use crate::yaml::Place;
 const LONGEST: usize = 400;
 
 /// A text in one line, cut where it is too long.
-pub(super) fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let mut characters = text.chars();
     let mut out: String = characters.by_ref().take(LONGEST).map(visible).collect();
     if characters.next().is_some() {
