@@ -11,7 +11,7 @@ mod parse;
 mod path;
 pub(crate) mod trie;
 
-use std::fmt::{self, Formatter};
+use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use crate::field::Step;
