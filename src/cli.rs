@@ -98,7 +98,7 @@ pub enum Command {
     /// Objects without a pod in them are skipped and counted. A comment silences rules, behind a field or
     /// above it:
     ///
-    ///     runAsUser: 1000 # transom: ignore[WIN101] the image brings a user of that name
+    ///   runAsUser: 1000 # transom: ignore[WIN101] the image brings a user of that name
     ///
     /// Findings go to stdout, all else to stderr. Exit codes: 0 nothing at or above --fail-on; 1 findings;
     /// 2 something could not be read or done, whatever else was found.
