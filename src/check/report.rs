@@ -144,6 +144,10 @@ impl FileReport {
         }
     }
 
+    pub(super) fn skip(&mut self, kind: &str) {
+        *self.skipped.entry(kind.to_owned()).or_default() += 1;
+    }
+
     /// Keys that stand there twice: kubectl takes the last one without a word.
     pub(super) fn duplicates(&mut self, document: &Document) {
         for (key, first) in document.duplicates() {
