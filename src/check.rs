@@ -52,6 +52,10 @@ pub fn check(name: &str, bytes: &[u8], options: &Options) -> FileReport {
             }
             Document::Object(object) => report.skip(object.kind.name()),
             Document::Other { kind, .. } => report.skip(kind),
+            Document::Foreign(problem) => {
+                report.foreign += 1;
+                report.problems.push(problem.clone());
+            }
             Document::Broken(problem) => report.problems.push(problem.clone()),
         }
     }

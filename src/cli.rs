@@ -2,16 +2,24 @@
 //!
 //! Nothing here does anything: `command` does.
 
+mod check;
 mod config;
 mod explain;
+mod man;
 mod profile;
 mod rules;
 mod serve;
 
-use clap::{Parser, Subcommand};
+use std::path::Path;
 
-pub use config::{CheckArgs, ConfigCommand, ConfigFormat, ShowArgs};
+use clap::builder::StyledStr;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::Shell;
+
+pub use check::{CheckArgs, FailOn};
+pub use config::{ConfigCheckArgs, ConfigCommand, ConfigFormat, ShowArgs};
 pub use explain::ExplainArgs;
+pub use man::ManArgs;
 pub use profile::ProfileArg;
 pub use rules::{OutputFormat, RulesArgs};
 pub use serve::{LogFormat, ServeArgs};
@@ -25,6 +33,34 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Cli {
+    /// Reads the command line; help and mistakes end the program here.
+    pub fn read() -> Self {
+        let matches = Self::command().bin_name(program()).get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+
+    /// The short help of a command.
+    pub fn help(name: &str) -> StyledStr {
+        let mut command = Self::command().bin_name(program());
+        command.build();
+        let found = command.find_subcommand_mut(name);
+        found.map(|found| found.render_help()).unwrap_or_default()
+    }
+}
+
+/// What the program is called: `kubectl transom` where it is kubectl's plugin.
+pub fn program() -> &'static str {
+    let invoked = std::env::args_os().next().unwrap_or_default();
+    match Path::new(&invoked)
+        .file_stem()
+        .and_then(|name| name.to_str())
+    {
+        Some("kubectl-transom" | "kubectl_transom") => "kubectl transom",
+        _ => "transom",
+    }
 }
 
 /// The commands.
@@ -49,6 +85,25 @@ pub enum Command {
     /// connections are closed. A second signal aborts.
     #[command(verbatim_doc_comment)]
     Serve(Box<ServeArgs>),
+
+    /// Check manifests: what the webhook would refuse, repair or warn of, with line and column
+    ///
+    ///   transom check web.yaml deploy/        files, and directories with all that is below them
+    ///   helm template shop | transom check -  what another program renders
+    ///   kustomize build | transom check
+    ///   kubectl transom check -f deploy/      as a plugin, with the flags of kubectl
+    ///
+    /// Each object is judged as /mutate and then /validate would at its creation, by the same configuration:
+    /// deny is what the cluster would refuse, repair what it would take out, warn what it would warn of.
+    /// Objects without a pod in them are skipped and counted. A comment silences rules, behind a field or
+    /// above it:
+    ///
+    ///     runAsUser: 1000 # transom: ignore[WIN101] the image brings a user of that name
+    ///
+    /// Findings go to stdout, all else to stderr. Exit codes: 0 nothing at or above --fail-on; 1 findings;
+    /// 2 something could not be read or done, whatever else was found.
+    #[command(verbatim_doc_comment)]
+    Check(Box<CheckArgs>),
 
     /// List the rules with their default actions
     ///
@@ -84,12 +139,29 @@ pub enum Command {
     ///   transom schema > config.schema.json
     #[command(verbatim_doc_comment)]
     Schema,
+
+    /// Print a script that completes commands and flags in a shell
+    ///
+    ///   transom completions bash > /etc/bash_completion.d/transom
+    ///   transom completions zsh > ~/.zfunc/_transom             with ~/.zfunc in $fpath
+    ///   transom completions fish > ~/.config/fish/completions/transom.fish
+    ///   transom completions powershell >> $PROFILE
+    #[command(verbatim_doc_comment)]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+
+    /// Print the manual page of transom or of one of its commands
+    ///
+    ///   transom man check | man -l -
+    ///   transom man --dir /usr/local/share/man/man1
+    #[command(verbatim_doc_comment)]
+    Man(ManArgs),
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
     use crate::server::Limits;
 

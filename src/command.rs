@@ -2,8 +2,11 @@
 //!
 //! Not here: the flags themselves (`cli`), and anything that two commands share.
 
+mod check;
+mod completions;
 mod config;
 mod explain;
+mod man;
 mod rules;
 mod schema;
 mod serve;
@@ -20,8 +23,11 @@ use crate::cli::{Cli, Command};
 /// The job could not be done; the error says why and what would help.
 pub fn run(cli: Cli) -> Result<ExitCode> {
     let done = match cli.command {
+        Command::Check(args) => return check::run(*args),
+        Command::Completions { shell } => completions::run(shell),
         Command::Config(command) => return config::run(command),
         Command::Explain(args) => explain::run(args),
+        Command::Man(args) => man::run(args),
         Command::Rules(args) => rules::run(args),
         Command::Schema => schema::run(),
         Command::Serve(args) => serve::run(*args),

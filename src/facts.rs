@@ -37,7 +37,28 @@ pub struct NamespaceFacts {
     pub old_pod_security: bool,
 }
 
+/// Our own labels of namespaces, and the values that mean something.
+const LABELS: [(&str, &str); 4] = [
+    ("transom.dev/mode", "enforce, warn, audit, off"),
+    ("transom.dev/os", "windows, linux"),
+    ("transom.dev/set-pod-os", "always, never"),
+    ("transom.dev/linux-guard", "true, false"),
+];
+
 impl NamespaceFacts {
+    /// What is wrong with a label, if it is one of ours and means nothing.
+    pub fn flaw(key: &str, value: &str) -> Option<String> {
+        if !key.starts_with("transom.dev/") {
+            return None;
+        }
+        let Some((_, values)) = LABELS.iter().find(|(known, _)| *known == key) else {
+            let known = LABELS.map(|(key, _)| key).join(", ");
+            return Some(format!("there is no label {key}; there are {known}"));
+        };
+        let means_nothing = Self::from_labels([(key, value)]) == Self::default();
+        means_nothing.then(|| format!("{key} cannot be {value:?}; it is one of {values}"))
+    }
+
     /// Reads the labels of a namespace. Values that mean nothing are as good as absent.
     pub fn from_labels<'l>(labels: impl IntoIterator<Item = (&'l str, &'l str)>) -> Self {
         let mut facts = Self::default();
@@ -103,6 +124,22 @@ pub struct Platform {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn finds_flaws_in_our_own_labels() {
+        for (key, values) in LABELS {
+            for value in values.split(", ") {
+                assert_eq!(NamespaceFacts::flaw(key, value), None, "{key}={value}");
+            }
+            let flaw = NamespaceFacts::flaw(key, "Windows").unwrap();
+            assert!(flaw.contains(key) && flaw.contains(values), "{flaw}");
+        }
+        let flaw = NamespaceFacts::flaw("transom.dev/so", "windows").unwrap();
+        for (key, _) in LABELS {
+            assert!(flaw.contains(key), "{flaw}");
+        }
+        assert_eq!(NamespaceFacts::flaw("team", "shop"), None);
+    }
 
     #[test]
     fn reads_labels_of_namespaces() {

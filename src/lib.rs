@@ -25,9 +25,9 @@
 //! Where does a line go? It speaks of a pod's field: `rules`. How to reach a field: `object` or
 //! `workload`. Which operating system: `os`. What to do about findings: `decision`. Words:
 //! `message`. Bytes on the wire: `review`. Settings as they are written: `config`; in force:
-//! `policy`. YAML and where its values stand: `yaml`. Sockets: `server`. Flags: `cli`; what a
-//! command does: `command`. What the table says of itself to people: `explain`; where their
-//! terminal ends: `terminal`.
+//! `policy`. YAML and where its values stand: `yaml`. Manifests and the lines of their findings:
+//! `check`. Sockets: `server`. Flags: `cli`; what a command does: `command`. What the table says of
+//! itself to people: `explain`; where their terminal ends: `terminal`.
 
 pub mod admit;
 pub mod check;

@@ -6,14 +6,13 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
-use clap::Parser;
-use transom::cli::Cli;
+use transom::cli::{self, Cli};
 use transom::command;
 
 fn main() -> ExitCode {
-    let done = install_crypto_provider().and_then(|()| command::run(Cli::parse()));
+    let done = install_crypto_provider().and_then(|()| command::run(Cli::read()));
     done.unwrap_or_else(|error| {
-        let _ = writeln!(io::stderr(), "transom: {error:#}");
+        let _ = writeln!(io::stderr(), "{}: {error:#}", cli::program());
         ExitCode::from(2)
     })
 }

@@ -4,6 +4,7 @@
 use std::io::{self, ErrorKind, Write};
 
 use anyhow::{Context, Result};
+use clap::builder::StyledStr;
 use terminal_size::terminal_size_of;
 
 /// Prints to stdout. Colours stay only where they are wanted: not in a pipe, not with NO_COLOR.
@@ -24,6 +25,11 @@ pub(crate) fn print(text: &str) -> Result<()> {
 /// What is wrong, to stderr, where nobody has to listen.
 pub(crate) fn tell(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// The help of a command, to stderr.
+pub(crate) fn tell_help(help: &StyledStr) {
+    let _ = write!(anstream::stderr(), "{}", help.ansi());
 }
 
 /// How many columns the terminal has that stdout is; nothing, if it is none.

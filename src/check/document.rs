@@ -15,6 +15,8 @@ pub(super) enum Document {
     /// Another kind.
     Other { kind: String, node: Node },
     /// It is YAML and no Kubernetes object.
+    Foreign(Problem),
+    /// It is an object that cannot be read.
     Broken(Problem),
 }
 
@@ -155,7 +157,7 @@ struct Typed<'t> {
 fn push(node: Node, typed: Option<Typed<'_>>, documents: &mut Vec<Document>) {
     let Value::Map(map) = &node.value else {
         let problem = "this is no Kubernetes object: it has no keys";
-        return documents.push(Document::Broken(Problem::at(node.place, problem)));
+        return documents.push(Document::Foreign(Problem::at(node.place, problem)));
     };
     let text = |key: &str| {
         let entry = map.iter().rev().find(|(k, _)| k.text == key);
@@ -166,7 +168,7 @@ fn push(node: Node, typed: Option<Typed<'_>>, documents: &mut Vec<Document>) {
     let kind = text("kind").or_else(|| Some(typed?.kind.to_owned()));
     let (Some(api_version), Some(kind)) = (api_version, kind) else {
         let problem = "this is no Kubernetes object: apiVersion or kind is missing";
-        return documents.push(Document::Broken(Problem::at(node.place, problem)));
+        return documents.push(Document::Foreign(Problem::at(node.place, problem)));
     };
     let is_list = kind.ends_with("List") && map.iter().any(|(key, _)| key.text == "items");
     if is_list {
@@ -210,7 +212,7 @@ impl Document {
             Self::Object(Object { node, .. }) | Self::Other { node, .. } => {
                 duplicates(node, &mut all);
             }
-            Self::Broken(_) => {}
+            Self::Foreign(_) | Self::Broken(_) => {}
         }
         all
     }

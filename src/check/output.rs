@@ -1,1 +1,136 @@
-//! The formats: one renderer each, all over the same [`Report`](super::Report).
+//! The formats: one renderer each, all over the same [`Report`].
+//!
+//! Pure: from a report to text. Not here: which format is asked for, where it is written, and the
+//! exit code (`command`).
+
+mod concise;
+mod github;
+mod json;
+mod markdown;
+mod sarif;
+mod shown;
+mod snippet;
+mod summary;
+mod text;
+
+use super::{FileReport, Finding, Problem, Report, Severity};
+use crate::yaml::Place;
+
+pub(crate) use shown::shown;
+pub use summary::summary;
+
+/// How a report is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// For people: snippets of the text, reason and remedy.
+    #[default]
+    Text,
+    /// A line a finding, for editors and grep.
+    Concise,
+    /// For programs.
+    Json,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+    /// Workflow commands of GitHub Actions.
+    Github,
+    /// A table for a comment or a job summary.
+    Markdown,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Text,
+        Self::Concise,
+        Self::Json,
+        Self::Sarif,
+        Self::Github,
+        Self::Markdown,
+    ];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Concise => "concise",
+            Self::Json => "json",
+            Self::Sarif => "sarif",
+            Self::Github => "github",
+            Self::Markdown => "markdown",
+        }
+    }
+}
+
+/// What the text can be asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RenderOptions {
+    /// Tell with each finding why the object is taken for one that is for Windows; else it is told
+    /// once for each object.
+    pub show_evidence: bool,
+    /// How many columns a terminal has; nothing, if there is none.
+    pub width: Option<usize>,
+}
+
+/// The report in a format. The text has colours, always; whoever prints it takes them out where
+/// they do not belong.
+pub fn render(report: &Report, format: Format, options: &RenderOptions) -> String {
+    match format {
+        Format::Text => text::render(report, options),
+        Format::Concise => concise::render(report),
+        Format::Json => json::render(report),
+        Format::Sarif => sarif::render(report),
+        Format::Github => github::render(report),
+        Format::Markdown => markdown::render(report),
+    }
+}
+
+/// One thing that people are told of a file.
+#[derive(Clone, Copy)]
+enum Item<'r> {
+    Finding(&'r Finding),
+    Problem(&'r Problem),
+    Oddity(&'r Problem),
+}
+
+impl Item<'_> {
+    /// Nothing where it is about the whole file.
+    fn place(&self) -> Option<Place> {
+        match self {
+            Self::Finding(finding) => Some(Place {
+                line: finding.span.line,
+                column: finding.span.column,
+            }),
+            Self::Problem(problem) | Self::Oddity(problem) => problem.place,
+        }
+    }
+
+    fn severity(&self) -> &'static str {
+        match self {
+            Self::Finding(finding) => finding.severity.name(),
+            Self::Problem(_) => "error",
+            Self::Oddity(_) => "warning",
+        }
+    }
+}
+
+/// Everything that people are told of a file, in the order of its lines; what is ignored is not
+/// told.
+fn told(file: &FileReport) -> Vec<Item<'_>> {
+    let findings = file.findings.iter();
+    let findings = findings.filter(|finding| finding.severity != Severity::Ignored);
+    let mut items: Vec<_> = findings
+        .map(Item::Finding)
+        .chain(file.problems.iter().map(Item::Problem))
+        .chain(file.oddities.iter().map(Item::Oddity))
+        .collect();
+    // Findings of one place keep their order, by rule.
+    items.sort_by_key(Item::place);
+    items
+}
+
+/// The column behind the last character of a finding's place, which is in one line.
+fn end_column(file: &FileReport, finding: &Finding) -> usize {
+    let span = finding.span;
+    let text = file.text.get(span.start..span.end).unwrap_or_default();
+    span.column + text.chars().count()
+}

@@ -29,6 +29,8 @@ pub struct FileReport {
     pub judged: usize,
     /// Objects without a pod in them.
     pub skipped: Skipped,
+    /// How many documents are no Kubernetes objects at all; each is a problem, too.
+    pub foreign: usize,
 }
 
 /// A finding in a file.
@@ -146,6 +148,17 @@ impl FileReport {
 
     pub(super) fn skip(&mut self, kind: &str) {
         *self.skipped.entry(kind.to_owned()).or_default() += 1;
+    }
+
+    /// There is nothing to say of it but what it holds.
+    pub fn is_silent(&self) -> bool {
+        self.findings.is_empty() && self.problems.is_empty() && self.oddities.is_empty()
+    }
+
+    /// There is no Kubernetes object in it: it is YAML of another kind.
+    pub fn is_foreign(&self) -> bool {
+        let none = self.judged == 0 && self.skipped.is_empty();
+        none && self.foreign > 0 && self.foreign == self.problems.len()
     }
 
     /// Keys that stand there twice: kubectl takes the last one without a word.

@@ -19,7 +19,7 @@ pub enum ConfigCommand {
     /// A warning is about what is valid and probably not what was meant. Exit codes: 0 all are valid, with
     /// or without warnings; 1 one of them is not; 2 one of them could not be read.
     #[command(verbatim_doc_comment)]
-    Check(CheckArgs),
+    Check(ConfigCheckArgs),
 
     /// Print the configuration in force: every key and every rule, and where each value comes from
     ///
@@ -40,7 +40,7 @@ pub enum ConfigCommand {
 
 /// Flags of `transom config check`.
 #[derive(Args, Debug)]
-pub struct CheckArgs {
+pub struct ConfigCheckArgs {
     /// Configuration files; - for stdin
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,

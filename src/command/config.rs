@@ -6,14 +6,14 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
-use crate::cli::{CheckArgs, ConfigCommand, ConfigFormat, ShowArgs};
+use crate::cli::{self, ConfigCheckArgs, ConfigCommand, ConfigFormat, ShowArgs};
 use crate::config::{ConfigError, Written};
 use crate::policy::{self, Policy, Shown};
 use crate::terminal::{print, tell};
 
 pub(super) fn run(command: ConfigCommand) -> Result<ExitCode> {
     match command {
-        ConfigCommand::Check(CheckArgs { files }) => check(&files),
+        ConfigCommand::Check(ConfigCheckArgs { files }) => check(&files),
         ConfigCommand::Show(args) => show(args),
     }
 }
@@ -31,7 +31,7 @@ fn check(files: &[PathBuf]) -> Result<ExitCode> {
         let bytes = match read(path) {
             Ok(bytes) => bytes,
             Err(error) => {
-                tell(&format!("transom: {error:#}\n"));
+                tell(&format!("{}: {error:#}\n", cli::program()));
                 code = code.max(UNREAD);
                 continue;
             }

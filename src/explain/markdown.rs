@@ -174,7 +174,7 @@ pub(super) fn link(rule: &Rule, page: &str) -> String {
 }
 
 /// Text in which nothing is taken for Markdown.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if matches!(c, '\\' | '*' | '[' | ']' | '<' | '`' | '|') {

@@ -7,6 +7,7 @@ mod comments;
 mod common;
 mod corpus;
 mod defaults;
+mod formats;
 
 use transom::check::{FileReport, Options, check};
 

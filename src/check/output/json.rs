@@ -1,0 +1,170 @@
+//! The report as JSON, for programs. Keys are added, never renamed or taken away, as long as
+//! `version` stays.
+//!
+//! ```text
+//! {
+//!   "version": "1",
+//!   "findings": [{
+//!     "code": "WIN101", "name": "run-as-user",
+//!     "severity": "deny" | "warn" | "repair" | "ignored",
+//!     "file": "web.yaml", "line": 11, "column": 9, "endLine": 11, "endColumn": 24,
+//!     "path": "spec.template.spec.securityContext.runAsUser",
+//!     "value": "1000",          // null where the field is absent or not to be told
+//!     "brief", "reason", "remedy": sentences,
+//!     "evidence": "…",          // why the object is for Windows, or null
+//!     "object": {"kind": "Deployment", "namespace": null, "name": "web"},
+//!     "patch": [{"op": …}],     // of a repair: what the webhook would do (RFC 6902), or null
+//!     "ignored": "…"            // why it is ignored, or null
+//!   }],
+//!   "problems": [{"file", "line", "column", "message"}],  // what could not be read
+//!   "oddities": [{"file", "line", "column", "message"}],  // keys that stand there twice
+//!   "summary": {"files", "denied", "warned", "repaired", "ignored", "problems", "oddities",
+//!               "judged", "skipped": {"ConfigMap": 2}}
+//! }
+//! ```
+//!
+//! Lines and columns count from 1, columns in characters; the end is behind the last character.
+//! Those of a problem are null where it is about the whole file.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::end_column;
+use crate::check::{FileReport, Finding, Problem, Report, Severity};
+
+#[derive(Serialize)]
+struct Output<'r> {
+    version: &'static str,
+    findings: Vec<Found<'r>>,
+    problems: Vec<Told<'r>>,
+    oddities: Vec<Told<'r>>,
+    summary: Summary<'r>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Found<'r> {
+    code: &'static str,
+    name: &'static str,
+    severity: &'static str,
+    file: &'r str,
+    line: usize,
+    column: usize,
+    end_line: usize,
+    end_column: usize,
+    path: &'r str,
+    value: Option<&'r str>,
+    brief: &'static str,
+    reason: &'r str,
+    remedy: &'r str,
+    evidence: Option<&'r str>,
+    object: Object<'r>,
+    patch: Option<serde_json::Value>,
+    ignored: Option<&'r str>,
+}
+
+#[derive(Serialize)]
+struct Object<'r> {
+    kind: &'r str,
+    namespace: Option<&'r str>,
+    name: Option<&'r str>,
+}
+
+#[derive(Serialize)]
+struct Told<'r> {
+    file: &'r str,
+    line: Option<usize>,
+    column: Option<usize>,
+    message: &'r str,
+}
+
+#[derive(Serialize)]
+struct Summary<'r> {
+    files: usize,
+    denied: usize,
+    warned: usize,
+    repaired: usize,
+    ignored: usize,
+    problems: usize,
+    oddities: usize,
+    judged: usize,
+    skipped: BTreeMap<&'r str, usize>,
+}
+
+impl<'r> Found<'r> {
+    fn new(file: &'r FileReport, finding: &'r Finding) -> Self {
+        let patch = finding.patch.as_deref();
+        Self {
+            code: finding.rule.code,
+            name: finding.rule.name,
+            severity: finding.severity.name(),
+            file: &file.name,
+            line: finding.span.line,
+            column: finding.span.column,
+            end_line: finding.span.line,
+            end_column: end_column(file, finding),
+            path: &finding.path,
+            value: finding.value.as_deref(),
+            brief: finding.rule.brief,
+            reason: &finding.reason,
+            remedy: &finding.remedy,
+            evidence: finding.evidence.as_deref(),
+            object: Object {
+                kind: &finding.kind,
+                namespace: finding.namespace.as_deref(),
+                name: finding.name.as_deref(),
+            },
+            patch: patch.and_then(|patch| serde_json::from_str(patch).ok()),
+            ignored: finding.ignored.as_deref(),
+        }
+    }
+}
+
+impl<'r> Told<'r> {
+    fn new(file: &'r FileReport, problem: &'r Problem) -> Self {
+        Self {
+            file: &file.name,
+            line: problem.place.map(|place| place.line),
+            column: problem.place.map(|place| place.column),
+            message: &problem.text,
+        }
+    }
+}
+
+pub(super) fn render(report: &Report) -> String {
+    let told = |of: fn(&FileReport) -> &[Problem]| -> Vec<_> {
+        let files = report.files.iter();
+        files
+            .flat_map(|file| of(file).iter().map(|problem| Told::new(file, problem)))
+            .collect()
+    };
+    let problems = told(|file| &file.problems);
+    let oddities = told(|file| &file.oddities);
+    let mut skipped = BTreeMap::new();
+    for (kind, count) in report.files.iter().flat_map(|file| &file.skipped) {
+        *skipped.entry(kind.as_str()).or_default() += count;
+    }
+    let findings = report.findings();
+    let output = Output {
+        version: "1",
+        findings: findings.map(|(file, f)| Found::new(file, f)).collect(),
+        summary: Summary {
+            files: report.files.len(),
+            denied: report.count(Severity::Deny),
+            warned: report.count(Severity::Warn),
+            repaired: report.count(Severity::Repair),
+            ignored: report.count(Severity::Ignored),
+            problems: problems.len(),
+            oddities: oddities.len(),
+            judged: report.judged(),
+            skipped,
+        },
+        problems,
+        oddities,
+    };
+    // Strings, numbers, lists and structs: nothing of them can fail.
+    let mut text = serde_json::to_string_pretty(&output).unwrap_or_default();
+    text.push('\n');
+    text
+}

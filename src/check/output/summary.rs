@@ -1,0 +1,122 @@
+//! What a report comes to, in one line.
+
+use std::collections::BTreeMap;
+
+use super::shown::shown;
+use crate::check::{Report, Severity};
+
+/// As many kinds of skipped objects are named.
+const KINDS: usize = 8;
+
+/// What the report comes to, in one line without its end:
+/// `3 denied, 1 warned, 2 to be repaired in 2 files; 14 objects judged, 3 skipped (1 Secret, …)`.
+pub fn summary(report: &Report) -> String {
+    let counts = [
+        (Severity::Deny, "denied"),
+        (Severity::Warn, "warned"),
+        (Severity::Repair, "to be repaired"),
+    ];
+    let some = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
+    let counts = counts.map(|(severity, done)| some(report.count(severity), done));
+    let mut parts: Vec<_> = counts.into_iter().flatten().collect();
+    let oddities = report.files.iter().map(|file| file.oddities.len()).sum();
+    let others = [(report.problems(), "problem"), (oddities, "oddity")];
+    let others = others.into_iter().filter(|(count, _)| *count > 0);
+    parts.extend(others.map(|(count, what)| several(count, what)));
+    if parts.is_empty() {
+        parts.push("nothing found".to_owned());
+    }
+    parts.extend(some(report.count(Severity::Ignored), "ignored"));
+
+    let concerned = report.files.iter().filter(|file| {
+        !(file.findings.is_empty() && file.problems.is_empty() && file.oddities.is_empty())
+    });
+    let files = match concerned.count() {
+        0 => report.files.len(),
+        concerned => concerned,
+    };
+    let judged = match report.judged() {
+        0 => "no object".to_owned(),
+        judged => several(judged, "object"),
+    };
+    let (files, skipped) = (several(files, "file"), skipped(report));
+    format!("{} in {files}; {judged} judged{skipped}", parts.join(", "))
+}
+
+/// `, 3 skipped (2 ConfigMap, 1 Secret)`
+fn skipped(report: &Report) -> String {
+    let mut kinds = BTreeMap::<_, usize>::new();
+    for (kind, count) in report.files.iter().flat_map(|file| &file.skipped) {
+        *kinds.entry(kind).or_default() += count;
+    }
+    if kinds.is_empty() {
+        return String::new();
+    }
+    let named = kinds.iter().take(KINDS);
+    let mut named: Vec<_> = named
+        .map(|(kind, count)| format!("{count} {}", shown(kind)))
+        .collect();
+    if kinds.len() > KINDS {
+        named.push("…".to_owned());
+    }
+    format!(", {} skipped ({})", report.skipped(), named.join(", "))
+}
+
+/// `1 file`, `2 files`, `2 oddities`
+fn several(count: usize, what: &str) -> String {
+    match (count, what.strip_suffix('y')) {
+        (1, _) => format!("1 {what}"),
+        (_, Some(stem)) => format!("{count} {stem}ies"),
+        (_, None) => format!("{count} {what}s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::{FileReport, Options, check};
+
+    fn of(files: Vec<FileReport>) -> String {
+        summary(&Report { files })
+    }
+
+    fn checked(text: &str) -> FileReport {
+        check("a.yaml", text.as_bytes(), &Options::default())
+    }
+
+    #[test]
+    fn says_what_was_found_in_words() {
+        assert_eq!(of(vec![]), "nothing found in 0 files; no object judged");
+        let pod = "apiVersion: v1\nkind: Pod\nspec: {containers: []}\n";
+        assert_eq!(
+            of(vec![checked(pod)]),
+            "nothing found in 1 file; 1 object judged"
+        );
+        let other = "apiVersion: v1\nkind: ConfigMap\n---\napiVersion: v1\nkind: Secret\n";
+        assert_eq!(
+            of(vec![checked(other), checked(other)]),
+            "nothing found in 2 files; no object judged, 4 skipped (2 ConfigMap, 2 Secret)"
+        );
+        assert_eq!(
+            of(vec![
+                checked(other),
+                FileReport::unread("b.yaml", "permission denied"),
+                FileReport::unread("c.yaml", "permission denied"),
+            ]),
+            "2 problems in 2 files; no object judged, 2 skipped (1 ConfigMap, 1 Secret)"
+        );
+        assert_eq!(several(2, "oddity"), "2 oddities");
+    }
+
+    #[test]
+    fn a_kind_cannot_say_anything_else() {
+        let kinds = (0..10).map(|i| format!("apiVersion: v1\nkind: \"\\e[31mA{i}\"\n"));
+        let text = kinds.collect::<Vec<_>>().join("---\n");
+        let told = of(vec![checked(&text)]);
+        assert!(
+            told.contains("10 skipped (1 ␛[31mA0, ") && told.ends_with(", …)"),
+            "{told}"
+        );
+        assert!(!told.contains('\x1b'));
+    }
+}

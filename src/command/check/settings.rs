@@ -1,0 +1,95 @@
+//! The configuration that manifests are held against: which file, and what the flags say on top.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+
+use crate::cli::ProfileArg;
+use crate::config::Written;
+use crate::facts::NamespaceFacts;
+use crate::os::Os;
+use crate::policy::{self, Policy};
+
+/// The name of the configuration that needs no flag.
+const FILE: &str = ".transom.yaml";
+
+/// The configuration in force.
+pub(super) struct Settings {
+    pub(super) policy: Policy,
+    /// Where it comes from and what it says, in short.
+    pub(super) origin: String,
+}
+
+impl Settings {
+    /// Reads the file that is given, or else the one that is found.
+    ///
+    /// # Errors
+    /// There is none, or it is not valid: all that is wrong with it.
+    pub(super) fn read(file: Option<PathBuf>, profile: ProfileArg) -> Result<Self> {
+        let file = match file {
+            Some(file) => {
+                let bytes = fs::read(&file);
+                let bytes = bytes.with_context(|| format!("cannot read {}", file.display()))?;
+                Some((file, bytes))
+            }
+            None => found()?,
+        };
+        let (name, bytes) = match &file {
+            Some((file, bytes)) => (file.display().to_string(), Some(bytes)),
+            None => ("the defaults".to_owned(), None),
+        };
+        let read = bytes.map_or_else(
+            || Ok(Written::default()),
+            |bytes| Written::from_bytes(bytes),
+        );
+        let read = read.and_then(|mut written| {
+            written.config.profile = profile.name.unwrap_or(written.config.profile);
+            Ok((Policy::of(&written)?, written))
+        });
+        let (policy, written) = read.map_err(|error| {
+            let text = bytes.map_or_else(Default::default, |bytes| String::from_utf8_lossy(bytes));
+            let report = error.report(&name, &text);
+            anyhow!("the configuration cannot be used\n{}", report.trim_end())
+        })?;
+        let origin = format!("{name} ({})", policy::summary(&written, &policy));
+        Ok(Self { policy, origin })
+    }
+}
+
+/// The configuration of the current directory, or of the nearest one above it, but not above the
+/// root of the repository.
+fn found() -> Result<Option<(PathBuf, Vec<u8>)>> {
+    let here = std::env::current_dir().context("there is no current directory")?;
+    for directory in here.ancestors() {
+        let file = directory.join(FILE);
+        match fs::read(&file) {
+            Ok(bytes) => return Ok(Some((short(&file, &here), bytes))),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => {
+                let file = file.display();
+                return Err(error).with_context(|| format!("cannot read {file}"));
+            }
+        }
+        if directory.join(".git").exists() {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+/// Without the current directory, which everybody knows.
+fn short(file: &Path, here: &Path) -> PathBuf {
+    file.strip_prefix(here).unwrap_or(file).to_owned()
+}
+
+/// What is known of the namespace.
+pub(super) fn namespace(labels: &[(String, String)], os: Option<Os>) -> NamespaceFacts {
+    let labels = labels
+        .iter()
+        .map(|(key, value)| (key.as_str(), value.as_str()));
+    let mut facts = NamespaceFacts::from_labels(labels);
+    facts.os = os.or(facts.os);
+    facts
+}

@@ -1,0 +1,332 @@
+//! The output formats: each over the same report, kept as a snapshot.
+
+use serde_json::Value;
+use transom::check::output::{Format, RenderOptions, render, summary};
+use transom::check::{FileReport, Options, Report, check};
+
+const WEB: &str = r#"# A Deployment with everything in it.
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  namespace: shop
+spec:
+  template:
+    metadata:
+      labels: {app: web}
+      labels: {app: web, tier: front}
+    spec:
+      nodeSelector:
+        kubernetes.io/os: windows
+      securityContext:
+        runAsUser: 1000
+      containers:
+      - name: main
+        image: registry.example/app:1
+        securityContext: {privileged: false}
+        volumeMounts:
+        - {name: a, mountPath: 'C:\a', subPath: 'b | `c`'}
+        # transom: ignore[WIN301] the file is small
+        - {name: b, mountPath: 'C:\b', subPath: b}
+"#;
+
+const PODS: &str = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: front}
+spec:
+  containers:
+  - name: main
+    image: app:ltsc2022
+    securityContext:
+      allowPrivilegeEscalation: false
+---
+apiVersion: v1
+kind: ConfigMap
+---
+apiVersion: v1
+kind: Pod
+metadata: {generateName: back-}
+spec:
+  os: {name: windows}
+  hostNetwork: true
+  containers:
+  - name: main
+    image: app:1
+";
+
+const TEMPLATE: &str = "\
+apiVersion: v1
+kind: Pod
+spec: {{ .Values.spec }}
+";
+
+fn checked(name: &str, text: &str) -> FileReport {
+    check(name, text.as_bytes(), &Options::default())
+}
+
+fn report() -> Report {
+    Report {
+        files: vec![
+            checked("web.yaml", WEB),
+            checked("some pods/front,1.yaml", PODS),
+            checked("chart/templates/pod.yaml", TEMPLATE),
+            FileReport::unread("secret.yaml", "cannot be read: permission denied"),
+            checked("<stdin>", "apiVersion: v1\nkind: Secret\n"),
+        ],
+    }
+}
+
+fn rendered(format: Format) -> String {
+    without_colours(&render(&report(), format, &RenderOptions::default()))
+}
+
+/// As in a pipe.
+fn without_colours(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
+fn json(format: Format, report: &Report) -> Value {
+    serde_json::from_str(&render(report, format, &RenderOptions::default())).unwrap()
+}
+
+#[test]
+fn the_text_is_for_people() {
+    insta::assert_snapshot!(rendered(Format::Text));
+}
+
+#[test]
+fn the_text_fits_a_terminal_and_tells_the_evidence_when_asked() {
+    let options = RenderOptions {
+        show_evidence: true,
+        width: Some(60),
+    };
+    insta::assert_snapshot!(without_colours(&render(&report(), Format::Text, &options)));
+}
+
+#[test]
+fn concise_is_a_line_a_finding() {
+    insta::assert_snapshot!(rendered(Format::Concise));
+}
+
+#[test]
+fn json_is_for_programs() {
+    insta::assert_snapshot!(rendered(Format::Json));
+}
+
+#[test]
+fn sarif_is_for_code_scanning() {
+    // The page of a rule is not repeated here, nor the version.
+    let text = rendered(Format::Sarif).replace(env!("CARGO_PKG_VERSION"), "VERSION");
+    let lines = text
+        .lines()
+        .map(|line| match line.split_once("\"markdown\": \"###") {
+            Some((indent, _)) => format!("{indent}\"markdown\": …"),
+            None => line.to_owned(),
+        });
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn github_is_for_its_workflows() {
+    insta::assert_snapshot!(rendered(Format::Github));
+}
+
+#[test]
+fn markdown_is_a_table_a_file() {
+    insta::assert_snapshot!(rendered(Format::Markdown));
+}
+
+#[test]
+fn the_summary_is_one_line() {
+    insta::assert_snapshot!(summary(&report()), @"2 denied, 2 warned, 1 to be repaired, 2 problems, 1 oddity, 1 ignored in 4 files; 3 objects judged, 2 skipped (1 ConfigMap, 1 Secret)");
+}
+
+/// Names, keys and values that would like to be something else.
+fn hostile() -> Report {
+    let name = "a\u{1b}]0;PWNED\u{7}\r\n::error::,b|`c` {0}%0A.yaml";
+    let broken =
+        "kind: Pod\nmetadata:\n  name: \"\u{1b}]0;PWNED\u{7}\" \u{9b}31m # größe 大🦀\n\tspec: a\n";
+    let key = r#""\x9b31m \e]0;PWNED\a| `x` {0} [a](b) 100%""#;
+    let whole = format!(
+        "kind: Pod\napiVersion: v1\nmetadata:\n  name: \"a\\e]0;PWNED\\a`|`{{0}}\"\n  {key}: 1\n  {key}: 2\n\
+         spec:\n  os: {{name: windows}}\n  hostNetwork: true # \u{202e}大\n  containers: []\n"
+    );
+    let pod = r#"{"apiVersion":"v1","kind":"Pod","spec":{"os":{"name":"windows"},"hostPID":true}}"#;
+    let objects = vec![pod; 50].join(",");
+    let padding = "大 ".repeat(1 << 18);
+    let line = format!(
+        r#"{{"padding":"{padding}","apiVersion":"v1","kind":"List","items":[{objects}],"more":"{padding}"}}"#
+    );
+    Report {
+        files: vec![
+            checked("broken.yaml", broken),
+            checked(name, &whole),
+            checked("line.json", &line),
+            checked(
+                "end.yaml",
+                "apiVersion: v1\nkind: Pod\nspec: {os: {name: windows}, hostPID: true",
+            ),
+            FileReport::unread("b.yaml", "line\r\nline\u{1b}]0;PWNED\u{7} {0} [a](b)"),
+        ],
+    }
+}
+
+#[test]
+fn nothing_in_a_manifest_reaches_a_terminal_as_a_command() {
+    let report = hostile();
+    for format in [
+        Format::Text,
+        Format::Concise,
+        Format::Github,
+        Format::Markdown,
+    ] {
+        let raw = render(&report, format, &RenderOptions::default());
+        assert!(!raw.contains("\x1b]"), "{format:?}");
+        let plain = without_colours(&raw);
+        assert!(plain.contains("␛]0;PWNED␇"), "{plain}");
+        let wrong = plain.chars().find(|c| c.is_control() && *c != '\n');
+        assert_eq!(wrong, None, "{format:?}");
+        assert!(!plain.contains('\u{202e}'), "{format:?}");
+    }
+    assert!(!summary(&report).contains(|c: char| c.is_control()));
+}
+
+#[test]
+fn a_line_of_output_is_a_line_whatever_a_name_says() {
+    let report = hostile();
+    let told: usize = report
+        .files
+        .iter()
+        .map(|file| file.findings.len() + file.oddities.len())
+        .sum();
+    let told = told + report.problems();
+    assert!(told > 50, "{told}");
+    for format in [Format::Concise, Format::Github] {
+        let text = render(&report, format, &RenderOptions::default());
+        assert_eq!(text.lines().count(), told, "{text}");
+        if format == Format::Github {
+            assert!(
+                text.lines()
+                    .all(|line| line.starts_with("::error file=")
+                        || line.starts_with("::warning file=")),
+                "{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_file_of_one_long_line_is_not_echoed() {
+    let report = hostile();
+    assert!(report.files[2].text.len() > 1 << 20);
+    for format in Format::ALL {
+        let size = render(&report, format, &RenderOptions::default()).len();
+        assert!(size < 1 << 17, "{format:?}: {size}");
+    }
+    let text = without_colours(&render(&report, Format::Text, &RenderOptions::default()));
+    let place = report.files[2].findings[0].span;
+    assert!(
+        text.contains(&format!("line.json:1:{}", place.column)),
+        "{text}"
+    );
+    assert!(
+        text.lines().any(|line| line.contains("\"hostPID\":true")),
+        "{text}"
+    );
+}
+
+#[test]
+fn json_says_what_is_written_to_the_letter() {
+    let report = hostile();
+    let json = json(Format::Json, &report);
+    assert_eq!(json["findings"][0]["file"], report.files[1].name);
+    assert_eq!(
+        json["findings"][0]["object"]["name"],
+        "a\u{1b}]0;PWNED\u{7}`|`{0}"
+    );
+    assert_eq!(
+        json["oddities"][0]["message"],
+        report.files[1].oddities[0].text
+    );
+}
+
+#[test]
+fn fingerprints_stay_when_lines_shift() {
+    let fingerprints = |text: &str| {
+        let report = Report {
+            files: vec![checked("a.yaml", text)],
+        };
+        let json = json(Format::Sarif, &report);
+        let results = json["runs"][0]["results"].as_array().unwrap().iter();
+        let print = |result: &Value| result["partialFingerprints"]["ruleObjectField/v1"].clone();
+        results.map(print).collect::<Vec<_>>()
+    };
+    let before = fingerprints(WEB);
+    let shifted = WEB.replace("kind:", "# a comment\n\nkind:");
+    assert_eq!(fingerprints(&shifted), before);
+    let renamed = fingerprints(&WEB.replace("name: web", "name: other"));
+    let mut all = [before.clone(), renamed].concat();
+    assert_eq!(before.len(), 4);
+    all.sort_by_key(ToString::to_string);
+    all.dedup();
+    assert_eq!(all.len(), 8, "{all:?}");
+}
+
+#[test]
+fn every_format_renders_nothing() {
+    for format in Format::ALL {
+        let text = render(&Report::default(), format, &RenderOptions::default());
+        match format {
+            Format::Text | Format::Concise | Format::Github => assert_eq!(text, "", "{format:?}"),
+            Format::Json | Format::Sarif | Format::Markdown => {
+                assert!(text.ends_with('\n'), "{format:?}")
+            }
+        }
+    }
+}
+
+/// `SARIF_MULTITOOL` is the program of the npm package `@microsoft/sarif-multitool` for this
+/// platform; without it this is skipped.
+#[test]
+fn microsofts_validator_finds_no_error() {
+    let Some(program) = std::env::var_os("SARIF_MULTITOOL") else {
+        eprintln!("SKIPPED: SARIF_MULTITOOL does not name Microsoft's validator");
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    for (name, report) in [
+        ("all", report()),
+        ("hostile", hostile()),
+        ("nothing", Report::default()),
+    ] {
+        let [file, verdict] =
+            ["sarif", "verdict.sarif"].map(|end| directory.path().join(format!("{name}.{end}")));
+        std::fs::write(
+            &file,
+            render(&report, Format::Sarif, &RenderOptions::default()),
+        )
+        .unwrap();
+        let output = std::process::Command::new(&program)
+            .arg("validate")
+            .arg(&file)
+            .arg("--output")
+            .arg(&verdict)
+            // Also what GitHub asks for.
+            .args(["--rule-kind", "Sarif;Ghas", "--level", "Error"])
+            .env("DOTNET_SYSTEM_GLOBALIZATION_INVARIANT", "1")
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success() && !told.contains(": error "),
+            "{name}: {told}"
+        );
+        let verdict: Value = serde_json::from_slice(&std::fs::read(&verdict).unwrap()).unwrap();
+        assert_eq!(
+            verdict["runs"][0]["results"],
+            serde_json::json!([]),
+            "{name}"
+        );
+    }
+}
