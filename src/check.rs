@@ -40,23 +40,18 @@ pub fn check(name: &str, bytes: &[u8], options: &Options) -> FileReport {
             return report;
         }
     };
-    report.text = text.to_owned();
-    let documents = match document::documents(text) {
-        Ok(documents) => documents,
-        Err(problem) => {
-            report.problems.push(problem);
-            return report;
-        }
-    };
-    let comments = Comments::read(text);
+    let (documents, comments) = document::documents(&text);
+    let comments = Comments::read(&comments, &text);
+    report.text = text.into_owned();
     for document in &documents {
         report.duplicates(document);
         match document {
-            Document::Object(object) => {
+            Document::Object(object) if object.is_judged(&options.policy) => {
                 report.judged += 1;
                 judge::judge(object, &comments, options, &mut report);
             }
-            Document::Other { kind, .. } => *report.skipped.entry(kind.clone()).or_default() += 1,
+            Document::Object(object) => report.skip(object.kind.name()),
+            Document::Other { kind, .. } => report.skip(kind),
             Document::Foreign(problem) => {
                 report.foreign += 1;
                 report.problems.push(problem.clone());
@@ -64,6 +59,13 @@ pub fn check(name: &str, bytes: &[u8], options: &Options) -> FileReport {
             Document::Broken(problem) => report.problems.push(problem.clone()),
         }
     }
+    let all_read = report.problems.is_empty();
+    let oddities = comments.oddities(&options.policy, all_read);
+    report.oddities.extend(oddities);
+    report.problems.sort_by_key(|problem| problem.place);
+    report.oddities.sort_by_key(|oddity| oddity.place);
+    // What stands in an anchor is found wherever it is meant.
+    report.oddities.dedup();
     report
         .findings
         .sort_by_key(|finding| (finding.span.start, finding.rule.code));

@@ -125,6 +125,11 @@ impl Finding {
         usize::from(self.hit.rule)
     }
 
+    /// The case of the rule, an index into [`Rule::tiers`].
+    pub fn tier(&self) -> u8 {
+        self.hit.tier
+    }
+
     /// What is done about it.
     pub fn effect(&self) -> Effect {
         self.effect

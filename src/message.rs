@@ -7,6 +7,7 @@
 use std::fmt::{Result, Write};
 use std::ops::Range;
 
+use crate::FieldPath;
 use crate::admit::{Judgement, Outcome, Verdict};
 use crate::decision::{Effect, Endpoint, Finding, Flaw, Ignore};
 use crate::mode::Mode;
@@ -48,6 +49,33 @@ impl Verdict<'_, '_> {
             reason: reason.to_owned(),
             remedy: remedy.to_owned(),
         }
+    }
+
+    /// The reason that an annotation gives for ignoring this.
+    pub(crate) fn annotated_reason(&self, finding: &Finding) -> Option<String> {
+        let Outcome::Judged(judgement) = self.outcome() else {
+            return None;
+        };
+        let is_ignored = finding.effect == Effect::Ignore;
+        let mut ignores = judgement.decision.ignores.iter().filter(|_| is_ignored);
+        let ignore = ignores.find(|i| i.flaw.is_none() && i.rule == Some(finding.hit.rule))?;
+        self.request().tape().text(ignore.at).map(str::to_owned)
+    }
+
+    /// The annotations that silence nothing, and why.
+    pub(crate) fn ineffective(&self) -> Vec<(FieldPath<'_>, String)> {
+        let Outcome::Judged(judgement) = self.outcome() else {
+            return Vec::new();
+        };
+        let message = Message::new(self);
+        let ignores = judgement.decision.ignores.iter();
+        let told = ignores.filter_map(|ignore| {
+            let mut text = String::new();
+            // Writing to memory does not fail.
+            let _ = message.without_effect(ignore, ignore.flaw?, &mut text);
+            Some((self.request().tape().path(ignore.at), text))
+        });
+        told.collect()
     }
 
     /// Why the object is taken for one that is for Windows, in short.
@@ -291,7 +319,10 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
         }
         for ignore in judgement.decision.ignores.iter().take(FULL) {
             if let Some(flaw) = ignore.flaw {
-                warning(&|out| self.without_effect(ignore, flaw, out));
+                warning(&|out| {
+                    out.write_str("transom: ")?;
+                    self.without_effect(ignore, flaw, out)
+                });
             }
         }
         if count > 0 && verdict.allowed() {
@@ -302,7 +333,7 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
     /// Why an annotation silences nothing.
     fn without_effect(&self, ignore: &Ignore, flaw: Flaw, out: &mut dyn Write) -> Result {
         let key = self.tape.key_of(ignore.at).unwrap_or_default();
-        write!(out, "transom: {key} has no effect: ")?;
+        write!(out, "{key} has no effect: ")?;
         match flaw {
             Flaw::UnknownRule => out.write_str("there is no such rule"),
             Flaw::NoReason => out.write_str("write the reason as its value"),

@@ -7,16 +7,18 @@
 mod json;
 mod locate;
 mod read;
+mod stream;
 mod typed;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::ops::Range;
 
 use crate::field::Step;
 
 pub use locate::Located;
-pub use read::documents;
+pub use read::{Contents, documents, read};
+pub use stream::json_objects;
 
 /// A line and a column of a text, both from 1; columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,6 +43,15 @@ pub struct Flaw {
     pub place: Place,
     /// What.
     pub problem: String,
+}
+
+/// A comment of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comment {
+    /// Where its `#` is.
+    pub place: Place,
+    /// What stands behind that.
+    pub text: String,
 }
 
 /// A value, and where it starts.
@@ -74,6 +85,8 @@ pub struct Key {
     pub span: Range<usize>,
     /// The key.
     pub text: String,
+    /// Written without quotes.
+    pub plain: bool,
 }
 
 /// A single value.
@@ -88,23 +101,28 @@ pub struct Scalar {
 impl Scalar {
     /// Nothing is written, or `null`.
     pub fn is_null(&self) -> bool {
-        self.plain && ["", "~", "null", "Null", "NULL"].contains(&self.text.as_str())
+        self.plain && is_null(&self.text)
     }
 
-    /// As YAML 1.1 has it, and kubectl with it: `yes` and `off` are booleans, too.
+    /// As YAML 1.1 has it, and kubectl with it: `yes`, `y` and `off` are booleans, too.
     pub fn bool(&self) -> Option<bool> {
-        const TRUE: [&str; 9] = [
-            "true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON",
-        ];
-        const FALSE: [&str; 9] = [
-            "false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF",
-        ];
-        let is = |words: &[&str]| self.plain && words.contains(&self.text.as_str());
-        match (is(&TRUE), is(&FALSE)) {
-            (true, _) => Some(true),
-            (_, true) => Some(false),
-            _ => None,
+        bool(&self.text).filter(|_| self.plain)
+    }
+}
+
+fn is_null(text: &str) -> bool {
+    matches!(text, "" | "~" | "null" | "Null" | "NULL")
+}
+
+fn bool(text: &str) -> Option<bool> {
+    match text {
+        "true" | "True" | "TRUE" | "yes" | "Yes" | "YES" | "y" | "Y" | "on" | "On" | "ON" => {
+            Some(true)
         }
+        "false" | "False" | "FALSE" | "no" | "No" | "NO" | "n" | "N" | "off" | "Off" | "OFF" => {
+            Some(false)
+        }
+        _ => None,
     }
 }
 
@@ -151,6 +169,21 @@ impl Node {
             }
         }
     }
+}
+
+/// The keys that stand in one map twice: an earlier place among its entries, and the next.
+pub fn repeated(map: &[(Key, Node)]) -> Vec<(usize, usize)> {
+    // Maps of manifests are small; those of somebody who means harm need not be.
+    if map.len() <= 16 {
+        let again = |i: usize| (i + 1..map.len()).find(|j| map[*j].0.text == map[i].0.text);
+        return (0..map.len())
+            .filter_map(|i| Some((i, again(i)?)))
+            .collect();
+    }
+    let mut seen = HashMap::with_capacity(map.len());
+    let keys = map.iter().enumerate();
+    let before = keys.map(|(i, (key, _))| (seen.insert(key.text.as_str(), i), i));
+    before.filter_map(|(first, i)| Some((first?, i))).collect()
 }
 
 /// The way to a node from the root.

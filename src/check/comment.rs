@@ -1,52 +1,150 @@
-//! Comments that silence rules: `# transom: ignore[WIN301] reason`, behind a field or above it.
+//! Comments that silence rules: `# transom: ignore[WIN301] reason`.
+//!
+//! One holds for what begins in its line, or, where it has a line to itself, in the next line that
+//! says anything: a field or an element of a list, with everything below it. Before a document's
+//! first line it holds for the whole document. The cluster does not see comments: what it refuses
+//! it still refuses. Annotations, which it does see, are `decision`'s.
 
-use std::collections::HashMap;
+use std::cell::Cell;
 
-use crate::rules::Rule;
+use super::document::line_feeds;
+use super::report::Problem;
+use crate::nearest::nearest;
+use crate::policy::Policy;
+use crate::rules::{self, Action, Rule};
+use crate::yaml::{Comment, Place};
 
-/// The comments of a text, by line.
+/// The comments of a text that are meant for us.
 #[derive(Default)]
-pub(super) struct Comments(HashMap<usize, Vec<(String, String)>>);
+pub(super) struct Comments {
+    ignores: Vec<Ignore>,
+    /// What is wrong with them.
+    flaws: Vec<Problem>,
+}
+
+/// One rule that a comment names.
+struct Ignore {
+    rule: &'static Rule,
+    reason: String,
+    /// The comment's own.
+    place: Place,
+    /// The line that it holds for.
+    line: usize,
+    used: Cell<bool>,
+}
 
 impl Comments {
-    pub(super) fn read(text: &str) -> Self {
-        let mut comments = Self::default();
-        let mut above: Vec<(String, String)> = Vec::new();
-        for (i, line) in text.lines().enumerate() {
-            let ignored = ignored(line);
-            if line.trim_start().starts_with('#') {
-                above.extend(ignored);
-                continue;
-            }
-            let mut here = std::mem::take(&mut above);
-            here.extend(ignored);
-            if !here.is_empty() {
-                comments.0.insert(i + 1, here);
-            }
+    pub(super) fn read(comments: &[Comment], text: &str) -> Self {
+        let mut all = Self::default();
+        let ours = comments.iter().filter_map(|c| Some((c, asked(&c.text)?)));
+        let mut ours = ours.peekable();
+        if ours.peek().is_none() {
+            return all;
         }
-        comments
+        let text = line_feeds(text);
+        let lines: Vec<&str> = text.lines().collect();
+        for (comment, asked) in ours {
+            let line = line(&lines, comment.place);
+            all.add(comment.place, line, asked);
+        }
+        all
     }
 
-    /// Why this rule is ignored in this line, if a comment says so.
-    pub(super) fn ignores(&self, line: usize, rule: &Rule) -> Option<&str> {
-        let mut here = self.0.get(&line)?.iter();
-        let names = |name: &str| name == rule.code || name == rule.name;
-        let (_, reason) = here.find(|(name, _)| names(name))?;
-        Some(reason)
+    fn add(&mut self, place: Place, line: usize, asked: &str) {
+        let listed = asked.strip_prefix('[').and_then(|s| s.split_once(']'));
+        let Some((names, reason)) = listed else {
+            let problem =
+                "this comment silences nothing; write # transom: ignore[CODE] and the reason";
+            return self.flaws.push(Problem::at(place, problem));
+        };
+        let reason = reason.trim();
+        for name in names.split(',').map(str::trim).filter(|n| !n.is_empty()) {
+            match Rule::find(name) {
+                None => self.flaws.push(Problem::at(place, unknown(name))),
+                Some(rule) if reason.is_empty() => {
+                    let code = rule.code;
+                    let problem = format!("{code} is not ignored: write the reason behind the ]");
+                    self.flaws.push(Problem::at(place, problem));
+                }
+                Some(rule) => self.ignores.push(Ignore {
+                    rule,
+                    reason: reason.to_owned(),
+                    place,
+                    line,
+                    used: Cell::new(false),
+                }),
+            }
+        }
+    }
+
+    /// Why this rule is ignored in a field, if a comment says so. `lines` are those in which the
+    /// field and everything around it begin.
+    pub(super) fn reason(&self, lines: &[usize], rule: &Rule) -> Option<&str> {
+        let holds = |i: &&Ignore| i.rule.code == rule.code && lines.contains(&i.line);
+        let mut found = self.ignores.iter().filter(holds);
+        let first = found.next()?;
+        first.used.set(true);
+        found.for_each(|ignore| ignore.used.set(true));
+        Some(&first.reason)
+    }
+
+    /// What is wrong with the comments; with those that silenced nothing, if all was read. That a
+    /// rule is off is no fault of theirs.
+    pub(super) fn oddities(self, policy: &Policy, all_read: bool) -> Vec<Problem> {
+        let mut oddities = self.flaws;
+        let unused = self.ignores.iter().filter(|i| all_read && !i.used.get());
+        for ignore in unused.filter(|ignore| is_on(ignore.rule, policy)) {
+            let code = ignore.rule.code;
+            let problem = format!("{code} is not found here; take it out of the comment");
+            oddities.push(Problem::at(ignore.place, problem));
+        }
+        oddities
     }
 }
 
-/// The rules that a line's comment names, each with the reason.
-fn ignored(line: &str) -> Vec<(String, String)> {
-    let Some((_, comment)) = line.split_once("# transom: ignore[") else {
-        return Vec::new();
+/// What stands behind `# transom: ignore`, or where that is mistyped.
+fn asked(comment: &str) -> Option<&str> {
+    let said = comment.trim().strip_prefix("transom:")?.trim_start();
+    match said.strip_prefix("ignore") {
+        Some(asked) => Some(asked.trim_start()),
+        // Prose may speak of us, too.
+        None => said.contains('[').then_some(""),
+    }
+}
+
+/// The line that a comment at this place holds for.
+fn line(lines: &[&str], place: Place) -> usize {
+    let own = lines.get(place.line - 1).copied().unwrap_or_default();
+    let before: String = own.chars().take(place.column - 1).collect();
+    if !says_nothing(&before) {
+        return place.line;
+    }
+    let behind = lines.iter().enumerate().skip(place.line);
+    let mut saying = behind.filter(|(_, line)| {
+        let line = line.split(" #").next().unwrap_or_default();
+        !line.trim_start().starts_with('#') && !says_nothing(line)
+    });
+    saying.next().map_or(place.line, |(i, _)| i + 1)
+}
+
+/// Neither a key nor a value: space, the dashes of lists, the start of a document.
+fn says_nothing(line: &str) -> bool {
+    let line = line.trim();
+    line == "---" || line.split(' ').all(|word| word == "-" || word.is_empty())
+}
+
+fn unknown(name: &str) -> String {
+    let names = rules::all().flat_map(|rule| [rule.code, rule.name]);
+    match nearest(name, names) {
+        Some(meant) => format!("there is no rule {name}; {meant} was probably meant"),
+        None => format!("there is no rule {name}; transom rules lists them"),
+    }
+}
+
+fn is_on(rule: &Rule, policy: &Policy) -> bool {
+    let Some(id) = rules::id(rule.code) else {
+        return false;
     };
-    let Some((rules, reason)) = comment.split_once(']') else {
-        return Vec::new();
-    };
-    let rules = rules.split(',').map(str::trim);
-    rules
-        .filter(|rule| !rule.is_empty())
-        .map(|rule| (rule.to_owned(), reason.trim().to_owned()))
-        .collect()
+    // Fewer tiers than 256.
+    (0..rule.tiers.len()).any(|tier| policy.action(id, tier as u8) != Action::Off)
 }

@@ -1,10 +1,12 @@
 //! From bytes to objects: encodings, documents, lists of objects, kinds that carry no pod.
 
-use serde_json::{Value as Json, json};
+use std::borrow::Cow;
 
 use super::report::Problem;
+use crate::field::Step;
+use crate::policy::Policy;
 use crate::workload::Kind;
-use crate::yaml::{self, Key, Node, Place, Value};
+use crate::yaml::{self, Contents, Key, Node, Place, Value};
 
 /// One document of a file, or one element of a list of objects.
 pub(super) enum Document {
@@ -21,101 +23,184 @@ pub(super) enum Document {
 /// An object of a kind that is judged.
 pub(super) struct Object {
     pub(super) kind: Kind,
-    pub(super) json: Json,
     pub(super) node: Node,
 }
 
 impl Object {
+    /// Services are judged where a rule for them is on.
+    pub(super) fn is_judged(&self, policy: &Policy) -> bool {
+        self.kind != Kind::Service || policy.services
+    }
+
     /// A text of its metadata.
     pub(super) fn metadata(&self, key: &str) -> Option<&str> {
-        self.json["metadata"][key].as_str()
+        let path = [Step::Name("metadata"), Step::Name(key)];
+        let located = self.node.locate(path);
+        let scalar = located.node.scalar().filter(|_| located.complete)?;
+        (!scalar.is_null()).then_some(&scalar.text)
     }
 }
 
-/// The text in a file.
-pub(super) fn text(bytes: &[u8]) -> Result<&str, Problem> {
-    let utf_16 = [&b"\xff\xfe"[..], b"\xfe\xff"];
-    if utf_16.iter().any(|mark| bytes.starts_with(mark)) {
-        return Err(Problem::whole(
-            "this is UTF-16, which kubectl does not read; save it as UTF-8",
-        ));
+/// The text in a file, without a byte order mark. kubectl, too, reads UTF-16, which older
+/// PowerShells write.
+pub(super) fn text(bytes: &[u8]) -> Result<Cow<'_, str>, Problem> {
+    let text = match bytes {
+        [0xff, 0xfe, rest @ ..] => Cow::Owned(utf_16(rest, u16::from_le_bytes)?),
+        [0xfe, 0xff, rest @ ..] => Cow::Owned(utf_16(rest, u16::from_be_bytes)?),
+        [0xef, 0xbb, 0xbf, rest @ ..] => Cow::Borrowed(utf_8(rest)?),
+        _ => Cow::Borrowed(utf_8(bytes)?),
+    };
+    match text.find('\0') {
+        Some(at) => {
+            let problem = "there is a NUL in it, so this is no text; save it as UTF-8";
+            Err(Problem::at(place(&text[..at]), problem))
+        }
+        None => Ok(text),
     }
-    let text = str::from_utf8(bytes).map_err(|error| {
-        let before = &bytes[..error.valid_up_to()];
-        let line = before.iter().filter(|b| **b == b'\n').count() + 1;
-        let start = before
-            .iter()
-            .rposition(|b| *b == b'\n')
-            .map_or(0, |i| i + 1);
-        let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
-        Problem::at(
-            Place { line, column },
-            "this is not UTF-8; save the file as UTF-8",
-        )
-    })?;
-    Ok(text)
 }
 
-/// All objects of a text, those of lists one by one.
-pub(super) fn documents(text: &str) -> Result<Vec<Document>, Problem> {
-    let nodes = yaml::documents(text).map_err(|flaw| unreadable(text, flaw))?;
+fn utf_8(bytes: &[u8]) -> Result<&str, Problem> {
+    str::from_utf8(bytes).map_err(|error| {
+        let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+        Problem::at(place(&before), "this is not UTF-8; save the file as UTF-8")
+    })
+}
+
+fn utf_16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, Problem> {
+    let (pairs, rest) = bytes.as_chunks();
+    let units = pairs.iter().map(|pair| unit(*pair));
+    let text: Result<String, _> = char::decode_utf16(units).collect();
+    let text = text.ok().filter(|_| rest.is_empty());
+    text.ok_or_else(|| {
+        Problem::whole("this begins as UTF-16 does, and is not; save the file as UTF-8")
+    })
+}
+
+/// Every end of a line as one character: YAML knows three.
+pub(super) fn line_feeds(text: &str) -> Cow<'_, str> {
+    match text.contains('\r') {
+        true => Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n")),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// The place behind a text.
+fn place(before: &str) -> Place {
+    let before = line_feeds(before);
+    let start = before.rfind('\n').map_or(0, |i| i + 1);
+    Place {
+        line: before.matches('\n').count() + 1,
+        column: before[start..].chars().count() + 1,
+    }
+}
+
+/// All objects of a text, those of lists one by one, and its comments.
+pub(super) fn documents(text: &str) -> (Vec<Document>, Vec<yaml::Comment>) {
+    let Contents {
+        documents: nodes,
+        comments,
+        flaw,
+    } = read(text);
     let mut documents = Vec::new();
     for node in nodes {
-        push(node, &mut documents);
+        push(node, None, &mut documents);
     }
-    Ok(documents)
+    if let Some(flaw) = flaw {
+        documents.push(Document::Broken(unreadable(text, flaw)));
+    }
+    (documents, comments)
+}
+
+/// kubectl takes what starts with a brace for JSON, of which one may follow the other.
+fn read(text: &str) -> Contents {
+    if text.trim_start().starts_with('{')
+        && let Some(contents) = yaml::json_objects(text)
+    {
+        return contents;
+    }
+    yaml::read(text, text.contains("transom:"))
 }
 
 /// A template that nobody has rendered is the usual reason.
 fn unreadable(text: &str, flaw: yaml::Flaw) -> Problem {
-    let place = flaw.place;
-    let near = text.lines().nth(place.line - 1).unwrap_or_default();
-    if near.contains("{{") || text.contains("{{-") || text.contains("{{ ") {
-        let problem =
-            "this is a template and not YAML; render it first (helm template … | transom check -)";
-        return Problem::at(place, problem);
+    let text = line_feeds(text);
+    let lines = text.lines().take(flaw.place.line).enumerate();
+    let mut braces = lines.filter_map(|(i, line)| Some((i, line, opening(line)?)));
+    match braces.next() {
+        Some((i, line, at)) => Problem::at(
+            Place {
+                line: i + 1,
+                column: line[..at].chars().count() + 1,
+            },
+            "this is a template and not YAML; render it first (helm template … | transom check -)",
+        ),
+        None => Problem::at(flaw.place, flaw.problem),
     }
-    Problem::at(place, flaw.problem)
 }
 
-fn push(node: Node, documents: &mut Vec<Document>) {
+/// Where the braces of a template stand: at the start of a line or of a value, without quotes.
+fn opening(line: &str) -> Option<usize> {
+    let mut found = ["{{", "{%"].iter().filter_map(|braces| line.find(braces));
+    let at = found.next()?;
+    let before = line[..at].trim_end();
+    let starts = before.is_empty() || before.ends_with([':', '-']);
+    (starts || !before.contains(['"', '\'', '#'])).then_some(at)
+}
+
+/// What the elements of a `PodList` need not say of themselves.
+#[derive(Clone, Copy)]
+struct Typed<'t> {
+    api_version: &'t str,
+    kind: &'t str,
+}
+
+fn push(node: Node, typed: Option<Typed<'_>>, documents: &mut Vec<Document>) {
     let Value::Map(map) = &node.value else {
         let problem = "this is no Kubernetes object: it has no keys";
         return documents.push(Document::Foreign(Problem::at(node.place, problem)));
     };
     let text = |key: &str| {
         let entry = map.iter().rev().find(|(k, _)| k.text == key);
-        entry
-            .and_then(|(_, node)| node.scalar())
-            .map(|s| s.text.clone())
+        let scalar = entry.and_then(|(_, node)| node.scalar());
+        scalar.filter(|s| !s.is_null()).map(|s| s.text.clone())
     };
-    let (Some(api_version), Some(kind)) = (text("apiVersion"), text("kind")) else {
+    let api_version = text("apiVersion").or_else(|| Some(typed?.api_version.to_owned()));
+    let kind = text("kind").or_else(|| Some(typed?.kind.to_owned()));
+    let (Some(api_version), Some(kind)) = (api_version, kind) else {
         let problem = "this is no Kubernetes object: apiVersion or kind is missing";
         return documents.push(Document::Foreign(Problem::at(node.place, problem)));
     };
     let is_list = kind.ends_with("List") && map.iter().any(|(key, _)| key.text == "items");
     if is_list {
-        return items(node, documents);
+        let element = kind.strip_suffix("List").filter(|kind| !kind.is_empty());
+        let typed = element.map(|kind| Typed {
+            api_version: &api_version,
+            kind,
+        });
+        return items(node, typed, documents);
     }
     let group = api_version.split_once('/').map_or("", |(group, _)| group);
-    let Some(found) = Kind::find(group, &kind) else {
-        return documents.push(Document::Other { kind, node });
-    };
-    documents.push(match node.to_json() {
-        Ok(json) => Document::Object(Object {
-            kind: found,
-            json,
-            node,
-        }),
-        Err(flaw) => Document::Broken(Problem::at(flaw.place, flaw.problem)),
+    documents.push(match Kind::find(group, &kind) {
+        Some(kind) => Document::Object(Object { kind, node }),
+        None => Document::Other { kind, node },
     });
 }
 
-fn items(node: Node, documents: &mut Vec<Document>) {
+fn items(node: Node, typed: Option<Typed<'_>>, documents: &mut Vec<Document>) {
     let Value::Map(map) = node.value else { return };
     let items = map.into_iter().rev().find(|(key, _)| key.text == "items");
-    if let Some(Value::List(list)) = items.map(|(_, node)| node.value) {
-        list.into_iter().for_each(|item| push(item, documents));
+    let Some((key, items)) = items else { return };
+    match items.value {
+        Value::List(list) => {
+            for item in list {
+                push(item, typed, documents);
+            }
+        }
+        _ if items.is_null() => {}
+        _ => documents.push(Document::Broken(Problem::at(
+            key.place,
+            "items is not a list of objects",
+        ))),
     }
 }
 
@@ -125,7 +210,7 @@ impl Document {
         let mut all = Vec::new();
         match self {
             Self::Object(Object { node, .. }) | Self::Other { node, .. } => {
-                duplicates(node, &mut all)
+                duplicates(node, &mut all);
             }
             Self::Foreign(_) | Self::Broken(_) => {}
         }
@@ -138,30 +223,9 @@ fn duplicates(node: &Node, all: &mut Vec<(Key, Place)>) {
         Value::Scalar(_) => {}
         Value::List(list) => list.iter().for_each(|node| duplicates(node, all)),
         Value::Map(map) => {
-            let mut seen = std::collections::HashMap::new();
-            for (key, node) in map {
-                if let Some(first) = seen.insert(key.text.as_str(), key.place) {
-                    all.push((key.clone(), first));
-                }
-                duplicates(node, all);
-            }
+            let repeated = yaml::repeated(map).into_iter();
+            all.extend(repeated.map(|(first, again)| (map[again].0.clone(), map[first].0.place)));
+            map.iter().for_each(|(_, node)| duplicates(node, all));
         }
     }
-}
-
-/// The review that the API server would send for the creation of this object.
-pub(super) fn review(object: &Object, namespace: &str) -> Json {
-    let api_version = object.json["apiVersion"].as_str().unwrap_or_default();
-    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    json!({
-        "kind": "AdmissionReview",
-        "apiVersion": "admission.k8s.io/v1",
-        "request": {
-            "uid": "check",
-            "kind": {"group": group, "version": version, "kind": object.kind.name()},
-            "namespace": namespace,
-            "operation": "CREATE",
-            "object": object.json,
-        },
-    })
 }

@@ -1,19 +1,22 @@
 //! What the cluster would do about an object: /mutate, its patch, then /validate on what comes of
 //! it, as the API server asks them.
 
-use json_patch::Patch;
+use std::collections::HashSet;
+
 use serde_json::Value as Json;
 
 use super::Options;
 use super::comment::Comments;
-use super::document::{Object, review};
+use super::document::Object;
 use super::report::{FileReport, Finding, Problem, Severity, Span};
+use crate::FieldPath;
 use crate::admit::{self, Verdict};
 use crate::decision::{Effect, Endpoint, Finding as Told};
 use crate::facts::Facts;
 use crate::mode::Mode;
-use crate::review as wire;
-use crate::yaml::{Located, Node};
+use crate::review;
+use crate::workload::Kind;
+use crate::yaml::Located;
 
 pub(super) fn judge(
     object: &Object,
@@ -21,110 +24,96 @@ pub(super) fn judge(
     options: &Options,
     report: &mut FileReport,
 ) {
-    let namespace = object.metadata("namespace");
-    let name = namespace
+    let mut json = Vec::new();
+    if let Err(flaw) = object.node.write_json(&mut json) {
+        return report.problems.push(Problem::at(flaw.place, flaw.problem));
+    }
+    let namespace = object
+        .metadata("namespace")
         .or(options.namespace_name.as_deref())
         .unwrap_or("default");
     let facts = Facts {
-        namespaces: [(name.to_owned(), options.namespace.clone())].into(),
+        namespaces: [(namespace.to_owned(), options.namespace.clone())].into(),
         ..Facts::default()
     };
-    let mut asked = review(object, name);
+    let body = creation(object.kind, namespace, &json);
+    let request = match review::decode(&body, &options.policy) {
+        Ok(request) => request,
+        Err(malformed) => {
+            let problem = Problem::at(object.node.place, malformed.to_string());
+            return report.problems.push(problem);
+        }
+    };
+    let mutated = admit::admit(Endpoint::Mutate, &request, &options.policy, &facts);
     let mut case = Case {
         object,
         comments,
-        options,
-        facts: &facts,
+        // What the patch adds is no evidence of anything.
+        evidence: mutated.evidence(),
+        told: HashSet::new(),
         report,
     };
-    let Some(mutated) = case.ask(Endpoint::Mutate, &asked, &|effect| effect == Effect::Repair)
-    else {
-        return;
-    };
-    if let Some(patch) = mutated.patch.filter(|_| !mutated.denied) {
-        // It is our own, and made for this object.
-        if json_patch::patch(&mut asked["request"]["object"], &patch).is_err() {
-            return;
-        }
-    }
-    case.ask(Endpoint::Validate, &asked, &|effect| {
-        effect != Effect::Repair
-    });
+    case.tell(&mutated);
+    let patched = patched(&json, &mutated).map(|json| creation(object.kind, namespace, &json));
+    let again = patched
+        .as_deref()
+        .and_then(|body| review::decode(body, &options.policy).ok());
+    let request = again.as_ref().unwrap_or(&request);
+    let validated = admit::admit(Endpoint::Validate, request, &options.policy, &facts);
+    case.tell(&validated);
+    case.tell_unreadable(&validated);
+    case.tell_ineffective(&validated);
 }
 
-/// One object, and everything that it is held against.
+/// The review that the API server would send for the creation of this object.
+fn creation(kind: Kind, namespace: &str, object: &[u8]) -> Vec<u8> {
+    let (group, kind, namespace) = (kind.group(), kind.name(), Json::from(namespace));
+    let envelope = format!(
+        r#"{{"kind":"AdmissionReview","apiVersion":"{}","request":{{"uid":"check","kind":{{"group":"{group}","kind":"{kind}"}},"namespace":{namespace},"operation":"CREATE","object":"#,
+        review::API_VERSION,
+    );
+    [envelope.as_bytes(), object, b"}}"].concat()
+}
+
+/// The object as /mutate would hand it on, if it would change it.
+fn patched(json: &[u8], mutated: &Verdict<'_, '_>) -> Option<Vec<u8>> {
+    let patch: json_patch::Patch = serde_json::from_str(&mutated.patch()?).ok()?;
+    let mut object: Json = serde_json::from_slice(json).ok()?;
+    // It is our own, and made for this object.
+    json_patch::patch(&mut object, &patch).ok()?;
+    serde_json::to_vec(&object).ok()
+}
+
+/// One object, and everything that is told of it.
 struct Case<'c> {
     object: &'c Object,
     comments: &'c Comments,
-    options: &'c Options,
-    facts: &'c Facts,
+    evidence: Option<String>,
+    /// By code and path. A denial of /mutate tells of what /validate would find again.
+    told: HashSet<(&'static str, String)>,
     report: &'c mut FileReport,
 }
 
-struct Answer {
-    denied: bool,
-    patch: Option<Patch>,
-}
-
 impl Case<'_> {
-    /// Asks one of the webhooks, and keeps those of its findings that are wanted.
-    fn ask(
-        &mut self,
-        endpoint: Endpoint,
-        asked: &Json,
-        wanted: &dyn Fn(Effect) -> bool,
-    ) -> Option<Answer> {
-        let body = serde_json::to_vec(asked).unwrap_or_default();
-        let policy = &self.options.policy;
-        let request = match wire::decode(&body, policy) {
-            Ok(request) => request,
-            Err(malformed) => {
-                let problem = Problem::at(self.object.node.place, malformed.to_string());
-                self.report.problems.push(problem);
-                return None;
-            }
-        };
-        let verdict = admit::admit(endpoint, &request, policy, self.facts);
-        if let Some(problem) = verdict.unreadable() {
-            if endpoint == Endpoint::Validate {
-                let path = problem.split(": ").next().unwrap_or_default();
-                let places = self.object.node.places();
-                let spot = places.nearest(path);
-                let place = spot.map_or(self.object.node.place, |spot| spot.value);
-                self.report.problems.push(Problem::at(place, problem));
-            }
-            return Some(Answer {
-                denied: false,
-                patch: None,
-            });
-        }
+    fn tell(&mut self, verdict: &Verdict<'_, '_>) {
         for told in verdict.findings() {
-            if wanted(told.effect()) {
-                let finding = self.finding(&verdict, told);
+            let path = verdict.path(told);
+            if self.told.insert((told.rule().code, path.to_string())) {
+                let finding = self.finding(verdict, told, &path);
                 self.report.findings.push(finding);
             }
         }
-        let patch = verdict.patch();
-        Some(Answer {
-            denied: !verdict.allowed(),
-            patch: patch.and_then(|json| serde_json::from_str(&json).ok()),
-        })
     }
 
-    fn finding(&self, verdict: &Verdict<'_, '_>, told: &Told) -> Finding {
-        let path = verdict.path(told);
-        let mut steps = Vec::new();
-        // The visitor has no errors.
-        let _ = path.each_step(|step| {
-            steps.push(step);
-            Ok::<(), std::convert::Infallible>(())
-        });
-        let located = self.object.node.locate(steps);
-        let span = span(&self.report.text, &self.object.node, located);
+    fn finding(&self, verdict: &Verdict<'_, '_>, told: &Told, path: &FieldPath<'_>) -> Finding {
+        let located = self.locate(path);
         let rule = told.rule();
-        let comment = self.comments.ignores(span.line, rule);
+        let ignored = match self.comments.reason(&located.lines, rule) {
+            Some(reason) => Some(reason.to_owned()),
+            None => verdict.annotated_reason(told),
+        };
         let severity = match told.effect() {
-            _ if comment.is_some() => Severity::Ignored,
+            _ if ignored.is_some() => Severity::Ignored,
             Effect::Ignore => Severity::Ignored,
             Effect::Repair => Severity::Repair,
             // In the other modes nothing is refused.
@@ -132,6 +121,9 @@ impl Case<'_> {
             Effect::Deny | Effect::Warn => Severity::Warn,
         };
         let words = verdict.words(told);
+        let (place, span) = located.span(&self.report.text);
+        let name = self.object.metadata("name");
+        let name = name.or_else(|| self.object.metadata("generateName"));
         Finding {
             rule,
             tier: words.tier,
@@ -140,49 +132,54 @@ impl Case<'_> {
             value: words.value,
             reason: words.reason,
             remedy: words.remedy,
-            span,
+            span: Span {
+                start: span.start,
+                end: span.end,
+                line: place.line,
+                column: place.column,
+            },
             kind: self.object.kind.name().to_owned(),
             namespace: self.object.metadata("namespace").map(str::to_owned),
-            name: self
-                .object
-                .metadata("name")
-                .or_else(|| self.object.metadata("generateName"))
-                .map(str::to_owned),
-            evidence: verdict.evidence(),
-            patch: (severity == Severity::Repair).then(|| remove(&path)),
-            ignored: comment.map(str::to_owned),
+            name: name.map(str::to_owned),
+            evidence: self.evidence.clone(),
+            patch: (severity == Severity::Repair).then(|| remove(path)),
+            ignored,
         }
+    }
+
+    /// A field of a wrong type keeps the cluster from looking any further.
+    fn tell_unreadable(&mut self, verdict: &Verdict<'_, '_>) {
+        if let Some(problem) = verdict.unreadable() {
+            let path = problem.split(": ").next().unwrap_or_default();
+            let spot = self.object.node.places().nearest(path);
+            let place = spot.map_or(self.object.node.place, |spot| spot.value);
+            self.report.problems.push(Problem::at(place, problem));
+        }
+    }
+
+    /// Annotations that were meant to silence something.
+    fn tell_ineffective(&mut self, verdict: &Verdict<'_, '_>) {
+        for (path, why) in verdict.ineffective() {
+            let (place, _) = self.locate(&path).span(&self.report.text);
+            self.report.oddities.push(Problem::at(place, why));
+        }
+    }
+
+    fn locate(&self, path: &FieldPath<'_>) -> Located<'_> {
+        let mut steps = Vec::new();
+        // The visitor has no errors.
+        let _ = path.each_step(|step| {
+            steps.push(step);
+            Ok::<(), std::convert::Infallible>(())
+        });
+        self.object.node.locate(steps)
     }
 }
 
 /// The operation that takes a field out.
-fn remove(path: &crate::FieldPath<'_>) -> String {
+fn remove(path: &FieldPath<'_>) -> String {
     let mut pointer = String::new();
     // Writing to memory does not fail.
     let _ = path.write_pointer(&mut pointer);
     serde_json::json!([{"op": "remove", "path": pointer}]).to_string()
-}
-
-/// What to underline: the key and its value, if that is short; of a field that is absent, the key
-/// of the nearest one above it.
-fn span(text: &str, document: &Node, located: Located<'_>) -> Span {
-    let (place, start) = match located.key {
-        Some(key) => (key.place, key.span.start),
-        None => (located.node.place, located.node.span.start),
-    };
-    let end = match (located.complete, located.key, located.node.scalar()) {
-        (true, _, Some(_)) => located.node.span.end,
-        (_, Some(key), _) => key.span.end,
-        (_, None, _) => located.node.span.end,
-    };
-    // Never more than a line: a block of text is told by its key.
-    let written = text.get(start..end).unwrap_or_default();
-    let end = start + written.find('\n').unwrap_or(written.len());
-    let _ = document;
-    Span {
-        start,
-        end: end.max(start),
-        line: place.line,
-        column: place.column,
-    }
 }

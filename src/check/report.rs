@@ -146,6 +146,10 @@ impl FileReport {
         }
     }
 
+    pub(super) fn skip(&mut self, kind: &str) {
+        *self.skipped.entry(kind.to_owned()).or_default() += 1;
+    }
+
     /// There is nothing to say of it but what it holds.
     pub fn is_silent(&self) -> bool {
         self.findings.is_empty() && self.problems.is_empty() && self.oddities.is_empty()

@@ -1,10 +1,12 @@
 //! Where a field of an object is written, or what comes nearest to it.
 
-use super::{Key, Node, Value};
+use std::ops::Range;
+
+use super::{Key, Node, Place, Value};
 use crate::field::Step;
 
 /// A place in a document.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Located<'n> {
     /// The key, unless it is an element of a list or the document itself.
     pub key: Option<&'n Key>,
@@ -12,6 +14,35 @@ pub struct Located<'n> {
     pub node: &'n Node,
     /// Whether all of the path is written, down to the field itself.
     pub complete: bool,
+    /// The lines in which the document, everything on the way, and the value begin.
+    pub lines: Vec<usize>,
+}
+
+impl Located<'_> {
+    /// What to underline, in bytes: the key and its value, if that is short and stands there; of
+    /// an element of a list, its first key.
+    pub fn span(&self, text: &str) -> (Place, Range<usize>) {
+        let Some(key) = self.key else {
+            return match &self.node.value {
+                Value::Map(map) if let Some((key, _)) = map.first() => {
+                    (key.place, key.span.clone())
+                }
+                _ => (self.node.place, self.node.span.clone()),
+            };
+        };
+        let (key_span, value) = (&key.span, &self.node.span);
+        let one_line = |span: &Range<usize>| {
+            let between = text.get(span.clone());
+            between.is_some_and(|text| !text.contains(['\n', '\r']))
+        };
+        // An alias stands for a value that is written elsewhere.
+        let whole = key_span.start..value.end;
+        let short = self.complete && self.node.scalar().is_some();
+        match short && value.start >= key_span.end && one_line(&whole) {
+            true => (key.place, whole),
+            false => (key.place, key_span.clone()),
+        }
+    }
 }
 
 impl Node {
@@ -21,6 +52,7 @@ impl Node {
             key: None,
             node: self,
             complete: true,
+            lines: vec![self.place.line],
         };
         for step in path {
             let below = match (step, &here.node.value) {
@@ -35,7 +67,11 @@ impl Node {
                 _ => None,
             };
             match below {
-                Some((key, node)) => (here.key, here.node) = (key, node),
+                Some((key, node)) => {
+                    (here.key, here.node) = (key, node);
+                    let place = key.map_or(node.place, |key| key.place);
+                    here.lines.push(place.line);
+                }
                 None => {
                     here.complete = false;
                     break;

@@ -7,52 +7,94 @@ use granit_parser::{
     ErrorKind, Event, Marker, Options, Parser, ScalarStyle, ScanError, Span, StrInput, Tag,
 };
 
-use super::{Flaw, Key, Node, Place, Scalar, Value};
+use super::{Comment, Flaw, Key, Node, Place, Scalar, Value};
 
 /// As many nodes as aliases may make of a text: a few lines could ask for billions.
-const MAX_NODES: usize = 1 << 20;
+const MAX_REPEATED: usize = 1 << 20;
 /// As deep as aliases may nest what the parser allows to be nested by hand.
 const MAX_DEPTH: usize = 512;
+
+/// What stands in a text.
+#[derive(Clone, Debug, Default)]
+pub struct Contents {
+    /// Its documents, without those that are empty.
+    pub documents: Vec<Node>,
+    /// Its comments, where they were asked for.
+    pub comments: Vec<Comment>,
+    /// Why nothing was read behind the last of these.
+    pub flaw: Option<Flaw>,
+}
 
 /// The documents of a text, without those that are empty.
 ///
 /// # Errors
 /// The first place where the text is not YAML, or where it says what kubectl would not read.
 pub fn documents(text: &str) -> Result<Vec<Node>, Flaw> {
+    let Contents {
+        documents, flaw, ..
+    } = read(text, false);
+    match flaw {
+        Some(flaw) => Err(flaw),
+        None => Ok(documents),
+    }
+}
+
+/// All that can be read of a text: kubectl, too, takes what stands before a flaw.
+pub fn read(text: &str, comments: bool) -> Contents {
     let mut options = Options::default();
-    options.emit_comments = false;
+    options.emit_comments = comments;
+    // However long a licence at the head of a file may be.
+    options.max_buffered_comment_events = usize::MAX;
     let mut reader = Reader {
         parser: Parser::new_from_str_with_options(text, options),
         anchors: HashMap::new(),
-        nodes: 0,
+        repeated: 0,
+        comments: Vec::new(),
     };
     let mut documents = Vec::new();
-    loop {
-        match reader.next()? {
-            (Event::StreamEnd, _) => return Ok(documents),
-            (Event::DocumentStart(..), span) => {
-                let node = reader.node(place(&span.start), 0)?;
-                if !node.is_null() {
-                    documents.push(node);
-                }
-            }
-            _ => {}
-        }
+    let flaw = reader.documents(&mut documents).err();
+    Contents {
+        documents,
+        comments: reader.comments,
+        flaw,
     }
 }
 
 struct Reader<'t> {
     parser: Parser<'t, StrInput<'t>>,
     anchors: HashMap<usize, Node>,
-    /// How many there are so far.
-    nodes: usize,
+    /// How many nodes aliases have made so far.
+    repeated: usize,
+    comments: Vec<Comment>,
 }
 
 impl<'t> Reader<'t> {
+    fn documents(&mut self, documents: &mut Vec<Node>) -> Result<(), Flaw> {
+        loop {
+            match self.next()? {
+                (Event::StreamEnd, _) => return Ok(()),
+                (Event::DocumentStart(..), span) => {
+                    let node = self.node(place(&span.start), 0)?;
+                    if !node.is_null() {
+                        documents.push(node);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The next event that is not a comment.
     fn next(&mut self) -> Result<(Event<'t>, Span), Flaw> {
-        match self.parser.next_event() {
-            Some(event) => event.map_err(|error| flaw(&error)),
-            None => Ok((Event::StreamEnd, Span::default())),
+        loop {
+            match self.parser.next_event() {
+                Some(Ok((Event::Comment(text, _), span))) => self.comments.push(Comment {
+                    place: place(&span.start),
+                    text: text.into_owned(),
+                }),
+                Some(event) => return event.map_err(|error| flaw(&error)),
+                None => return Ok((Event::StreamEnd, Span::default())),
+            }
         }
     }
 
@@ -68,57 +110,47 @@ impl<'t> Reader<'t> {
     fn node_or_end(&mut self, key: Place, depth: usize) -> Result<Option<Node>, Flaw> {
         let (event, span) = self.next()?;
         let at = place(&span.start);
-        self.count(at, 1, depth)?;
-        let (anchor, node) = match event {
+        limit(at, 0, depth)?;
+        let mut key_or_start = at;
+        let (anchor, value) = match event {
             Event::Scalar(text, style, anchor, tag) => {
-                let is_text = is_text(tag.as_deref(), at)?;
-                let plain = style == ScalarStyle::Plain && !is_text;
-                // The parser reads ~ where nothing is written.
-                let (place, text) = match plain && span.is_empty() {
-                    true => (key, String::new()),
-                    false => (at, text.into_owned()),
+                let plain = match tag.as_deref() {
+                    None => style == ScalarStyle::Plain,
+                    Some(tag) => is_resolved(tag),
                 };
-                let value = Value::Scalar(Scalar { text, plain });
-                let span = bytes(&span);
-                (anchor, Node { place, span, value })
+                // The parser reads ~ where nothing is written.
+                let text = match style == ScalarStyle::Plain && span.is_empty() {
+                    true => {
+                        key_or_start = key;
+                        String::new()
+                    }
+                    false => text.into_owned(),
+                };
+                (anchor, Value::Scalar(Scalar { text, plain }))
             }
-            Event::SequenceStart(_, anchor, tag) => {
-                is_text(tag.as_deref(), at)?;
+            Event::SequenceStart(_, anchor, _) => {
                 let mut list = Vec::new();
                 while let Some(node) = self.node_or_end(at, depth + 1)? {
                     list.push(node);
                 }
-                let (span, value) = (bytes(&span), Value::List(list));
-                (
-                    anchor,
-                    Node {
-                        place: at,
-                        span,
-                        value,
-                    },
-                )
+                (anchor, Value::List(list))
             }
-            Event::MappingStart(_, anchor, tag) => {
-                is_text(tag.as_deref(), at)?;
-                let (span, value) = (bytes(&span), Value::Map(self.map(at, depth)?));
-                (
-                    anchor,
-                    Node {
-                        place: at,
-                        span,
-                        value,
-                    },
-                )
-            }
+            Event::MappingStart(_, anchor, _) => (anchor, Value::Map(self.map(at, depth)?)),
             Event::Alias(anchor) => {
                 let Some(node) = self.anchors.get(&anchor).cloned() else {
                     return wrong(at, "an alias cannot stand within what it stands for");
                 };
                 let (nodes, deep) = measure(&node);
-                self.count(at, nodes, depth + deep)?;
-                (0, node)
+                self.repeated += nodes;
+                limit(at, self.repeated, depth + deep)?;
+                return Ok(Some(node));
             }
             _ => return Ok(None),
+        };
+        let node = Node {
+            place: key_or_start,
+            span: bytes(&span),
+            value,
         };
         if anchor != 0 {
             self.anchors.insert(anchor, node.clone());
@@ -126,12 +158,14 @@ impl<'t> Reader<'t> {
         Ok(Some(node))
     }
 
+    /// In the order of the text, as kubectl has it: a merge key wins over what stands above it,
+    /// and what stands below it wins over the merge key.
     fn map(&mut self, at: Place, depth: usize) -> Result<Vec<(Key, Node)>, Flaw> {
         let mut map: Vec<(Key, Node)> = Vec::new();
-        let mut merged = Vec::new();
+        let mut merged: HashSet<String> = HashSet::new();
         while let Some(key) = self.node_or_end(at, depth + 1)? {
-            let (text, plain) = match key.value {
-                Value::Scalar(Scalar { text, plain }) => (text, plain),
+            let scalar = match key.value {
+                Value::Scalar(scalar) => scalar,
                 Value::List(_) => return wrong(key.place, "a key cannot be a list"),
                 Value::Map(_) => {
                     let problem = "a key cannot be a map; a template ({{ }}) is rendered first";
@@ -139,47 +173,58 @@ impl<'t> Reader<'t> {
                 }
             };
             let node = self.node(key.place, depth + 1)?;
-            if plain && text == "<<" {
-                merge(node, &mut merged)?;
+            if scalar.plain && scalar.text == "<<" {
+                let mut entries = Vec::new();
+                merge(node, &mut entries)?;
+                let names: HashSet<_> = entries.iter().map(|(key, _)| key.text.clone()).collect();
+                map.retain(|(key, _)| !names.contains(&key.text));
+                map.append(&mut entries);
+                merged.extend(names);
             } else {
+                let Scalar { text, plain } = scalar;
+                if !merged.is_empty() && merged.remove(&text) {
+                    map.retain(|(key, _)| key.text != text);
+                }
                 let (place, span) = (key.place, key.span);
-                map.push((Key { place, span, text }, node));
+                let key = Key {
+                    place,
+                    span,
+                    text,
+                    plain,
+                };
+                map.push((key, node));
             }
-        }
-        // What is written wins over what is merged, and the first of what is merged over the rest.
-        if !merged.is_empty() {
-            let mut seen: HashSet<_> = map.iter().map(|(key, _)| key.text.clone()).collect();
-            merged.retain(|(key, _): &(Key, Node)| seen.insert(key.text.clone()));
-            map.append(&mut merged);
         }
         Ok(map)
     }
-
-    fn count(&mut self, at: Place, nodes: usize, depth: usize) -> Result<(), Flaw> {
-        self.nodes += nodes;
-        if self.nodes > MAX_NODES {
-            return wrong(at, "this is too much: the aliases repeat too many values");
-        }
-        if depth > MAX_DEPTH {
-            return wrong(at, "lists and maps are nested too deeply");
-        }
-        Ok(())
-    }
 }
 
-/// The entries of the map, or of the list of maps, behind `<<`.
+/// Against texts that ask for more than there is.
+fn limit(at: Place, repeated: usize, depth: usize) -> Result<(), Flaw> {
+    if repeated > MAX_REPEATED {
+        return wrong(at, "this is too much: the aliases repeat too many values");
+    }
+    if depth > MAX_DEPTH {
+        return wrong(at, "lists and maps are nested too deeply");
+    }
+    Ok(())
+}
+
+/// The entries of the map behind `<<`, or of a list of maps, of which the first wins.
 fn merge(node: Node, out: &mut Vec<(Key, Node)>) -> Result<(), Flaw> {
-    match node.value {
-        Value::Map(map) => out.extend(map),
-        Value::List(list) => {
-            for node in list {
-                match node.value {
-                    Value::Map(map) => out.extend(map),
-                    _ => return wrong(node.place, "<< takes maps only"),
-                }
-            }
-        }
-        Value::Scalar(_) => return wrong(node.place, "<< takes a map, or a list of maps"),
+    let maps = match node.value {
+        Value::List(list) => list,
+        _ => vec![node],
+    };
+    let mut seen = HashSet::new();
+    for node in maps {
+        let Value::Map(map) = node.value else {
+            return wrong(node.place, "<< takes a map, or a list of maps");
+        };
+        let names: Vec<_> = map.iter().map(|(key, _)| key.text.clone()).collect();
+        let entries = map.into_iter();
+        out.extend(entries.filter(|(key, _)| !seen.contains(&key.text)));
+        seen.extend(names);
     }
     Ok(())
 }
@@ -197,14 +242,9 @@ fn measure(node: &Node) -> (usize, usize) {
     }
 }
 
-/// Whether the tag says `!!str`: then nothing else is read into the scalar.
-fn is_text(tag: Option<&Tag>, at: Place) -> Result<bool, Flaw> {
-    let Some(tag) = tag else { return Ok(false) };
-    match tag.core_suffix() {
-        Some("str") => Ok(true),
-        Some("bool" | "float" | "int" | "map" | "null" | "seq") => Ok(false),
-        _ => wrong(at, format!("the tag {} is not known", tag.original())),
-    }
+/// Whether a scalar with this tag is read as if it were plain; with any other it is a text.
+fn is_resolved(tag: &Tag) -> bool {
+    matches!(tag.core_suffix(), Some("bool" | "float" | "int" | "null"))
 }
 
 fn bytes(span: &Span) -> Range<usize> {
@@ -223,6 +263,16 @@ fn flaw(error: &ScanError) -> Flaw {
     let said = error.info();
     let problem = match error.kind() {
         ErrorKind::InvalidQuotedScalarIndent => "a quote is opened before and not closed",
+        ErrorKind::UnclosedQuotedScalar | ErrorKind::DocumentIndicatorInQuotedScalar => {
+            "a quote is opened here and not closed"
+        }
+        ErrorKind::UnknownQuotedScalarEscape => {
+            "\\ starts an escape in double quotes; write \\\\, or use single quotes"
+        }
+        ErrorKind::UnexpectedCharacter { .. } => "a value cannot start like this; quote it",
+        ErrorKind::UnknownAnchor => {
+            "nothing above has this anchor; quote a value that starts with *"
+        }
         ErrorKind::MappingValueNotAllowed => {
             "a second \": \" in one line, or a line that is indented too far; quote a value with \": \" in it"
         }

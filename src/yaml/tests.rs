@@ -79,8 +79,34 @@ fn aliases_and_merge_keys_are_read_as_if_written_out() {
             |(key, node): &(Key, Node)| format!("{}{}", key.text, node.scalar().unwrap().text);
         map.iter().map(entry).collect::<Vec<_>>()
     };
-    assert_eq!(texts(2), ["k3", "l2"]);
+    assert_eq!(texts(2), ["l2", "k3"]);
     assert_eq!(texts(3), ["k4", "l2"]);
+}
+
+/// As kubectl has it: what stands behind a merge key wins over it, what stands before it does not.
+#[test]
+fn merge_keys_hold_from_where_they_stand() {
+    let text = |text: &str| {
+        let Value::Map(map) = read(text).value else {
+            panic!()
+        };
+        let entry =
+            |(key, node): &(Key, Node)| format!("{}{}", key.text, node.scalar().unwrap().text);
+        map.iter().map(entry).collect::<Vec<_>>()
+    };
+    assert_eq!(text("{k: 1, <<: {k: 2}}"), ["k2"]);
+    assert_eq!(text("{<<: {k: 2}, k: 1}"), ["k1"]);
+    assert_eq!(text("{<<: {k: 2}, k: 1, k: 3}"), ["k1", "k3"]);
+    assert_eq!(text("{<<: {k: 2}, <<: {k: 3, l: 4}}"), ["k3", "l4"]);
+}
+
+#[test]
+fn what_stands_before_a_flaw_is_read() {
+    let Contents {
+        documents, flaw, ..
+    } = super::read("a: 1\n---\nb: c: d\n---\ne: 2\n", false);
+    assert_eq!(documents.len(), 1);
+    assert_eq!(flaw.unwrap().place.to_string(), "3:5");
 }
 
 #[test]
@@ -109,16 +135,17 @@ fn what_is_no_yaml_says_where() {
         ("{", "1:1", "not YAML"),
         ("a: b: c", "1:5", "quote a value"),
         ("a:\n\tb: 2", "2:2", "tab"),
-        ("a: 'x", "1:4", "quote"),
-        ("a: *x", "1:4", "unknown anchor"),
+        ("a: 'x", "1:4", "opened here"),
+        ("{a: 'x\n---\n", "1:5", "opened here"),
+        ("a: \"C:\\windows\"", "1:4", "escape"),
+        ("a: *x", "1:4", "anchor"),
         ("a: &x [*x]", "1:8", "within"),
         ("? [a]\n: b", "1:3", "cannot be a list"),
         ("a: {{ b }}", "1:5", "template"),
         ("a: 1\nb", "2:1", "without \":\""),
         ("a:\n    - b\n   - c", "3:4", "indented"),
-        ("a: !secret b", "1:12", "!secret"),
         ("a: {<<: b}", "1:9", "<<"),
-        ("a: @b", "1:4", "@"),
+        ("a: @b", "1:4", "quote it"),
     ] {
         let flaw = documents(text).unwrap_err();
         assert!(flaw.problem.contains(word), "{text:?}: {flaw:?}");
@@ -129,13 +156,45 @@ fn what_is_no_yaml_says_where() {
 #[test]
 fn words_are_booleans_only_where_kubectl_says_so() {
     let bool = |text: &str| read(text).scalar().unwrap().bool();
-    for text in ["true", "Yes", "ON", "!!bool on"] {
+    for text in ["true", "Yes", "ON", "y", "!!bool on", "!!bool 'on'"] {
         assert_eq!(bool(text), Some(true), "{text}");
     }
     for text in ["false", "no", "Off"] {
         assert_eq!(bool(text), Some(false), "{text}");
     }
-    for text in ["'true'", "tRUE", "1", "!!str on", "y"] {
+    for text in ["'true'", "tRUE", "1", "!!str on", "!on on"] {
         assert_eq!(bool(text), None, "{text}");
     }
+}
+
+#[test]
+fn json_objects_may_follow_one_another() {
+    let text = "{\"é\": 1} {\"b\": 2}\n{\"c\": [3]}";
+    let Contents {
+        documents, flaw, ..
+    } = super::json_objects(text).unwrap();
+    assert_eq!(flaw, None);
+    let told = |node: &Node| {
+        let Value::Map(map) = &node.value else {
+            panic!()
+        };
+        let (key, value) = &map[0];
+        format!("{} {} {}", key.place, &text[key.span.clone()], value.place)
+    };
+    let told: Vec<_> = documents.iter().map(told).collect();
+    assert_eq!(told, ["1:2 \"é\" 1:7", "1:11 \"b\" 1:16", "2:2 \"c\" 2:7"]);
+    for text in ["{\"a\": 1}", "{a: 1}\n{b: 2}", "{\"a\": 1} x"] {
+        assert!(super::json_objects(text).is_none(), "{text}");
+    }
+}
+
+#[test]
+fn comments_are_told_from_texts() {
+    let text = "a: b #c\n#d\n\n  # e\nf: 'x # y' # z\ng: |\n  # no\nh: x#y\n";
+    let Contents { comments, .. } = super::read(text, true);
+    let told = comments.iter().map(|c| format!("{}{}", c.place, c.text));
+    let told: Vec<_> = told.collect();
+    assert_eq!(told, ["1:6c", "2:1d", "4:3 e", "5:12 z"]);
+    let many = "# a\n".repeat(5000);
+    assert_eq!(super::read(&many, true).comments.len(), 5000);
 }

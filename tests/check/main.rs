@@ -1,6 +1,12 @@
 //! `transom check`: manifests in, findings with places out.
 #![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
+mod cluster;
+mod comments;
+#[path = "../common/mod.rs"]
+mod common;
+mod corpus;
+mod defaults;
 mod formats;
 
 use transom::check::{FileReport, Options, check};

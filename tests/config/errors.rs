@@ -201,7 +201,10 @@ fn every_mistake_has_its_place_and_its_remedy() {
             "mode: warn\n---\nmode: off",
             "5:1: a second YAML document; a configuration is one",
         ),
-        ("mode: *m", "3:7: this is not YAML: found unknown anchor"),
+        (
+            "mode: *m",
+            "3:7: this is not YAML: nothing above has this anchor; quote a value that starts with *",
+        ),
     ] {
         assert_eq!(errors(&config(yaml)), [want], "{yaml}");
     }
