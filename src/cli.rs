@@ -102,6 +102,8 @@ pub enum Command {
     ///
     /// Findings go to stdout, all else to stderr. Exit codes: 0 nothing at or above --fail-on; 1 findings;
     /// 2 something could not be read or done, whatever else was found.
+    // ignore[WIN101] is what users write, and no link.
+    #[allow(rustdoc::broken_intra_doc_links)]
     #[command(verbatim_doc_comment)]
     Check(Box<CheckArgs>),
 
