@@ -9,6 +9,8 @@ use super::shown::visible;
 use crate::check::Span;
 use crate::yaml::Place;
 
+/// What ends a line of YAML, alone or both together.
+const BREAKS: [char; 2] = ['\r', '\n'];
 /// As many bytes are looked at on either side: more than a terminal has columns.
 const AROUND: usize = 500;
 /// As many bytes are underlined.
@@ -39,7 +41,8 @@ pub(super) struct Lines<'t> {
 
 impl<'t> Lines<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        let ends = text.match_indices('\n').map(|(i, _)| i + 1);
+        let breaks = text.match_indices(BREAKS).map(|(i, _)| i + 1);
+        let ends = breaks.filter(|end| !text[end - 1..].starts_with("\r\n"));
         Self {
             text,
             starts: [0].into_iter().chain(ends).collect(),
@@ -49,12 +52,16 @@ impl<'t> Lines<'t> {
     /// The word at a place, unless that is not in the text.
     pub(super) fn word(&self, place: Place) -> Option<Snippet> {
         let start = *self.starts.get(place.line.checked_sub(1)?)?;
-        let line = self.text[start..].lines().next().unwrap_or_default();
+        let rest = &self.text[start..];
         let column = place.column.checked_sub(1).filter(|c| *c <= FARTHEST)?;
-        let mut offsets = line.char_indices().map(|(i, _)| i).chain([line.len()]);
-        let word = &line[offsets.nth(column)?..];
-        let start = start + line.len() - word.len();
+        let mut offsets = rest.char_indices().map(|(i, _)| i).chain([rest.len()]);
+        let (before, word) = rest.split_at(offsets.nth(column)?);
+        if before.contains(BREAKS) {
+            return None;
+        }
+        let word = &word[..word.floor_char_boundary(UNDERLINED)];
         let length = word.find(|c: char| c.is_whitespace() || c == ':');
+        let start = start + before.len();
         let end = start + length.unwrap_or(word.len());
         Some(snippet(self.text, start..end, place.line))
     }
@@ -71,13 +78,13 @@ fn snippet(text: &str, range: Range<usize>, line: usize) -> Snippet {
     let Range { start, end } = range;
     let from = text.floor_char_boundary(start.saturating_sub(AROUND));
     let before = &text[from..start];
-    let (before, cut) = match before.rfind('\n') {
+    let (before, cut) = match before.rfind(BREAKS) {
         Some(i) => (&before[i + 1..], false),
         None => (before, from > 0),
     };
     let to = text.floor_char_boundary(start.saturating_add(UNDERLINED + AROUND));
-    let (behind, more) = match text[start..to].find('\n') {
-        Some(i) => (text[start..start + i].trim_end_matches('\r'), false),
+    let (behind, more) = match text[start..to].find(BREAKS) {
+        Some(i) => (&text[start..start + i], false),
         None => (&text[start..to], to < text.len()),
     };
     let length = (end - start).min(UNDERLINED).min(behind.len());
@@ -174,9 +181,14 @@ mod tests {
 
     #[test]
     fn a_place_is_a_word() {
-        let lines = Lines::new("ä: 1\n  größe: 2\n");
+        let text = "ä: 1\n  größe: 2\n";
+        for ending in ["\n", "\r\n", "\r"] {
+            let text = text.replace('\n', ending);
+            let word = Lines::new(&text).word(Place { line: 2, column: 3 });
+            assert_eq!(parts(&word.unwrap()), ["  ", "größe", ": 2"]);
+        }
+        let lines = Lines::new(text);
         let word = |line, column| lines.word(Place { line, column });
-        assert_eq!(parts(&word(2, 3).unwrap()), ["  ", "größe", ": 2"]);
         assert_eq!(word(2, 3).unwrap().line, 2);
         assert_eq!(parts(&word(2, 11).unwrap()), ["  größe: 2", "", ""]);
         assert_eq!(parts(&word(3, 1).unwrap()), ["", "", ""]);
