@@ -11,7 +11,7 @@ fmt:
 # Formatting, clippy and the crate's documentation, warnings denied
 lint:
     cargo fmt --check
-    cargo clippy --all-targets -- -D warnings
+    cargo clippy --all-targets --features mutants -- -D warnings
     RUSTDOCFLAGS='-D warnings' cargo doc --no-deps
 
 # All tests, or those of one target: just test --test fixtures

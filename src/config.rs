@@ -34,7 +34,7 @@ pub struct Config {
     pub profile: ProfileName,
     /// What comes of findings in namespaces that are not listed under namespaces.
     pub mode: ModeName,
-    /// The mode of single namespaces, by name. The namespace's own label wins.
+    /// The mode of single namespaces, by name.
     #[schemars(extend("propertyNames" = schema::namespace()))]
     pub namespaces: BTreeMap<String, NamespaceConfig>,
     /// What is done about what a rule finds, by the rule's code or name.
@@ -53,8 +53,7 @@ pub struct Config {
     pub evidence: EvidenceConfig,
     /// What /mutate gives Windows pods.
     pub placement: PlacementConfig,
-    /// Whether pods without any evidence of Windows are kept on Linux nodes; a namespace's label
-    /// transom.dev/linux-guard wins.
+    /// Whether pods without any evidence of Windows are kept on Linux nodes.
     pub linux_guard: bool,
     /// HostProcess containers, as far as rule WIN117 is on.
     pub host_process: HostProcessConfig,
@@ -283,7 +282,7 @@ pub struct PlacementConfig {
     pub os_label_key: String,
     /// Added unless the pod tolerates the same already; what the Windows nodes are tainted with.
     pub tolerations: Vec<TolerationConfig>,
-    /// Whether spec.os.name: windows is added; a namespace's label transom.dev/set-pod-os wins.
+    /// Whether spec.os.name: windows is added.
     #[serde(rename = "setPodOS")]
     pub set_pod_os: SetPodOs,
     /// Whether fields are taken out that ask for nothing Windows lacks, but that the API server

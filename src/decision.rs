@@ -263,8 +263,21 @@ pub(crate) fn conflict_hit(conflict: Conflict) -> Hit {
 
 /// WIN601, WIN602: the evidence contradicts itself.
 fn conflict(case: &Case<'_, '_, '_>, known: &KnownHits, ignores: &Ignores) -> Option<Finding> {
-    let hit = case.detection.conflict.map(conflict_hit)?;
-    let mut effect = effect_of(case, &hit, ignores)?;
+    let conflict = case.detection.conflict?;
+    let hit = conflict_hit(conflict);
+    // Where nobody asks for images that do not go together, they are evidence like other.
+    let acting = || Conflict {
+        between: Between::Acting,
+        ..conflict
+    };
+    let (hit, mut effect) = match effect_of(case, &hit, ignores) {
+        Some(effect) => (hit, effect),
+        None if conflict.between == Between::Images => {
+            let hit = conflict_hit(acting());
+            (hit, effect_of(case, &hit, ignores)?)
+        }
+        None => return None,
+    };
     // A denial stays one even for owned objects: no node will ever run such a pod.
     if effect == Effect::Deny && (case.request.is_being_deleted() || known.contains(case.pod, &hit))
     {

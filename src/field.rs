@@ -29,7 +29,7 @@ impl Step<'_> {
             }
             Self::Key(key) if !is_plain(key) => {
                 out.write_str("[\"")?;
-                out.write_str(key)?;
+                write_visible(key, out)?;
                 out.write_str("\"]")
             }
             Self::Name(name) | Self::Key(name) => {
@@ -58,6 +58,17 @@ impl Step<'_> {
 
 fn write_index(index: u32, out: &mut (impl Write + ?Sized)) -> fmt::Result {
     out.write_str(itoa::Buffer::new().format(index))
+}
+
+/// Without control characters: a path is told in one line.
+fn write_visible(text: &str, out: &mut (impl Write + ?Sized)) -> fmt::Result {
+    for (i, part) in text.split(char::is_control).enumerate() {
+        if i > 0 {
+            out.write_char(char::REPLACEMENT_CHARACTER)?;
+        }
+        out.write_str(part)?;
+    }
+    Ok(())
 }
 
 fn is_plain(name: &str) -> bool {
@@ -115,6 +126,8 @@ mod tests {
             Step::Key("a.b/c~d"),
         ]);
         assert_eq!(dotted, "metadata.annotations[\"a.b/c~d\"]");
+        let (dotted, _) = written(&[Step::Key("a\n\u{1b}[31m")]);
+        assert_eq!(dotted, "[\"a\u{fffd}\u{fffd}[31m\"]");
         assert_eq!(pointer, "/metadata/annotations/a.b~1c~0d");
     }
 }

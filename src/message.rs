@@ -337,6 +337,7 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
         match flaw {
             Flaw::UnknownRule => out.write_str("there is no such rule"),
             Flaw::NoReason => out.write_str("write the reason as its value"),
+            Flaw::WrongPlace => out.write_str("it belongs to the metadata of the pod template"),
             Flaw::NotAllowed => {
                 let code = ignore.rule.map_or("", |rule| rules::by_id(rule).code);
                 write!(out, "the configuration does not let {code} be ignored")

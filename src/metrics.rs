@@ -7,6 +7,7 @@
 //!
 //! A new family is a field, a line in [`Metrics::new`] and a method that counts.
 
+mod family;
 mod grid;
 
 use std::fmt;
@@ -14,9 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use prometheus::core::Collector;
 use prometheus::{
-    Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
+    Histogram, HistogramOpts, HistogramVec, IntCounterVec, IntGauge, IntGaugeVec, Registry,
     TextEncoder,
 };
 
@@ -27,6 +27,7 @@ use crate::patch::Change;
 use crate::review::Operation;
 use crate::rules;
 use crate::workload::Kind;
+use family::{counters, gauge, gauges, opts, register, register_process};
 use grid::Grid;
 
 /// What `transom_config_info` says of the defaults.
@@ -364,60 +365,6 @@ fn durations(registry: &Registry) -> [Histogram; 2] {
     let family = register(registry, HistogramVec::new(opts, &["webhook"]));
     ENDPOINTS.map(|endpoint| family.with_label_values(&[endpoint.name()]))
 }
-
-fn gauge(registry: &Registry, name: &str, help: &str) -> IntGauge {
-    register(registry, IntGauge::with_opts(opts(name, help)))
-}
-
-fn gauges(registry: &Registry, name: &str, help: &str, label: &str) -> IntGaugeVec {
-    register(registry, IntGaugeVec::new(opts(name, help), &[label]))
-}
-
-/// A counter for each value of one label, all of them at zero.
-fn counters(
-    registry: &Registry,
-    name: &str,
-    help: &str,
-    label: &str,
-    values: &[&str],
-) -> IntCounterVec {
-    let family = register(registry, IntCounterVec::new(opts(name, help), &[label]));
-    for value in values {
-        family.with_label_values(&[*value]);
-    }
-    family
-}
-
-fn opts(name: &str, help: &str) -> Opts {
-    Opts::new(name, help).namespace("transom")
-}
-
-/// Names and labels are literals of this file: one that is invalid or used twice fails in every test.
-#[expect(clippy::expect_used)]
-fn register<C: Collector + Clone + 'static>(
-    registry: &Registry,
-    family: prometheus::Result<C>,
-) -> C {
-    let family = family.expect("a metric's name and labels are valid");
-    registry
-        .register(Box::new(family.clone()))
-        .expect("a metric is registered once");
-    family
-}
-
-/// Memory, file descriptors, CPU: only Linux tells.
-#[cfg(target_os = "linux")]
-#[expect(clippy::expect_used)]
-fn register_process(registry: &Registry) {
-    registry
-        .register(Box::new(
-            prometheus::process_collector::ProcessCollector::for_self(),
-        ))
-        .expect("the registry is new, so nothing has these names");
-}
-
-#[cfg(not(target_os = "linux"))]
-fn register_process(_registry: &Registry) {}
 
 #[cfg(test)]
 mod tests;

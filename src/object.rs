@@ -8,14 +8,17 @@
 pub(crate) mod demand;
 mod index;
 mod parse;
+mod path;
 pub(crate) mod trie;
 
-use std::fmt::{self, Formatter};
+use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use crate::field::Step;
 use demand::{Role, Shape};
 use trie::{Edge, FieldId, Trie};
+
+pub use path::FieldPath;
 
 /// More entries than this make an object unreadable: a body of 6 MB could make two million.
 /// A pod of 146 containers has about 1,500.
@@ -369,41 +372,4 @@ fn write_cut(text: &str, out: &mut dyn fmt::Write) -> fmt::Result {
         out.write_char('…')?;
     }
     Ok(())
-}
-
-/// The path from the root of an object to one of its fields, present or missing.
-#[derive(Clone, Copy)]
-pub struct FieldPath<'t> {
-    tape: &'t Tape<'t>,
-    at: At,
-    missing: &'static [&'static str],
-}
-
-impl<'t> FieldPath<'t> {
-    /// Goes along the path, from the root down.
-    ///
-    /// # Errors
-    /// The first one that `visit` returns.
-    pub fn each_step<E>(&self, mut visit: impl FnMut(Step<'t>) -> Result<(), E>) -> Result<(), E> {
-        self.tape.each_step(self.at, &mut visit)?;
-        let mut missing = self.missing.iter();
-        missing.try_for_each(|name| visit(Step::Name(name)))
-    }
-
-    /// Writes the path as a JSON Pointer.
-    pub(crate) fn write_pointer(&self, out: &mut impl fmt::Write) -> fmt::Result {
-        self.each_step(|step| step.write_pointer(out))
-    }
-
-    /// Writes the path as people read it.
-    pub(crate) fn write_dotted(&self, out: &mut (impl fmt::Write + ?Sized)) -> fmt::Result {
-        let mut first = true;
-        self.each_step(|step| step.write_dotted(std::mem::take(&mut first), out))
-    }
-}
-
-impl fmt::Display for FieldPath<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.write_dotted(f)
-    }
 }

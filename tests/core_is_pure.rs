@@ -120,7 +120,7 @@ fn every_file_says_what_it_is() {
 }
 
 /// Where a mistake in the program's own literals fails in every test, at start and never later.
-const MAY_EXPECT: [&str; 1] = ["metrics.rs"];
+const MAY_EXPECT: [&str; 1] = ["metrics/family.rs"];
 
 #[test]
 fn nothing_but_tests_unwraps() {

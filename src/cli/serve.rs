@@ -110,7 +110,8 @@ pub struct ServeArgs {
         long,
         env = "TRANSOM_MAX_BODY_BYTES",
         value_name = "BYTES",
-        default_value_t = 7_340_032
+        default_value_t = 7_340_032,
+        value_parser = bytes
     )]
     pub max_body_bytes: usize,
 
@@ -137,6 +138,14 @@ pub struct ServeArgs {
         value_parser = connections
     )]
     pub max_connections: u32,
+}
+
+fn bytes(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("no review is that small; give a number such as 7340032".to_owned()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(format!("{error}; give a number such as 7340032")),
+    }
 }
 
 fn connections(text: &str) -> Result<u32, String> {

@@ -12,7 +12,10 @@ use crate::nearest::nearest;
 use crate::rules::Rule;
 use crate::yaml::{Key, Node, Path, Value};
 
-/// Everything that is wrong with the structure.
+/// More mistakes than that are not looked for: each is held against all names that are known.
+const ENOUGH: usize = 100;
+
+/// Everything that is wrong with the structure, or enough of it.
 pub(super) fn check(root: &Node) -> Vec<Problem> {
     let mut problems = Vec::new();
     value(schema(), root, Path::Root, &mut problems);
@@ -76,6 +79,9 @@ fn map(
     let others = Some(&schema["additionalProperties"]).filter(|schema| schema.is_object());
     let mut seen = BTreeMap::new();
     for (key, node) in entries {
+        if problems.len() >= ENOUGH {
+            return;
+        }
         let path = Path::Key(&path, &key.text);
         let mut wrong = |problem: String| {
             problems.push(Problem::key(path.to_string(), problem).at(key.place));

@@ -6,6 +6,9 @@ use std::fmt::{self, Write};
 
 use crate::yaml::{Flaw, Place, Places};
 
+/// As many mistakes are told in full.
+const TOLD: usize = 20;
+
 /// Everything that is wrong with a configuration, in the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.lines().join("\n"))]
@@ -24,13 +27,29 @@ impl ConfigError {
         &self.problems
     }
 
-    /// As sentences, with the lines of the text that they are about.
+    /// As sentences, with the lines of the text that they are about; only so many, as the first ones
+    /// are mostly the reason for the rest.
     pub fn report(&self, file: &str, text: &str) -> String {
-        let reports = self
-            .problems
-            .iter()
-            .map(|problem| problem.report(file, text));
-        reports.collect()
+        let told = self.problems.iter().take(TOLD);
+        let mut report: String = told.map(|problem| problem.report(file, text)).collect();
+        if let Some(more) = self.more() {
+            report.push_str(&more);
+            report.push('\n');
+        }
+        report
+    }
+
+    /// The same in one line, for a log.
+    pub fn line(&self) -> String {
+        let told = self.problems.iter().take(TOLD).map(ToString::to_string);
+        told.chain(self.more()).collect::<Vec<_>>().join("; ")
+    }
+
+    fn more(&self) -> Option<String> {
+        match self.problems.len().saturating_sub(TOLD) {
+            0 => None,
+            more => Some(format!("and {more} more")),
+        }
     }
 
     /// `line:column: path: problem`, one for each.
@@ -149,5 +168,6 @@ fn snippet(text: &str, place: Place, out: &mut String) {
     let word = word.take_while(|c| !c.is_whitespace() && !":,]}".contains(*c));
     let carets = "^".repeat(word.count().max(1));
     // Writing to memory does not fail.
+    let line = line.replace(|c: char| c.is_control() && c != '\t', "\u{fffd}");
     let _ = writeln!(out, "  {number} | {line}\n  {margin} | {indent}{carets}");
 }

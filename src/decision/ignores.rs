@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::Finding;
 use crate::object::At;
+use crate::object::demand::Role;
 use crate::policy::Policy;
 use crate::rules::{self, RuleId};
 use crate::workload::Pod;
@@ -27,6 +28,8 @@ pub(crate) enum Flaw {
     UnknownRule,
     NotAllowed,
     NoReason,
+    /// On the workload, whose pods do not inherit it.
+    WrongPlace,
 }
 
 /// All of a pod's or template's.
@@ -57,7 +60,31 @@ impl Ignores {
         let mut silenced: Vec<_> = in_effect.filter_map(|ignore| ignore.rule).collect();
         silenced.sort_unstable();
         silenced.dedup();
-        Self { all, silenced }
+        let mut ignores = Self { all, silenced };
+        ignores.misplaced(pod);
+        ignores
+    }
+
+    /// Annotations of a workload itself, where its template does not have them, too.
+    fn misplaced(&mut self, pod: &Pod<'_, '_>) {
+        if pod.at == pod.object {
+            return;
+        }
+        let tape = pod.tape;
+        let metadata = tape.child(pod.object, Role::Metadata);
+        let annotations = metadata.and_then(|at| tape.child(at, Role::Annotations));
+        let members = annotations.into_iter().flat_map(|at| tape.members(at));
+        let ours = members.filter_map(|(key, at)| Some((key.strip_prefix(PREFIX)?, at)));
+        let rules = ours.filter_map(|(name, at)| Some((rules::find(name)?, at)));
+        let misplaced = rules.filter(|(rule, _)| !self.cover(*rule));
+        let misplaced: Vec<_> = misplaced
+            .map(|(rule, at)| Ignore {
+                at,
+                rule: Some(rule),
+                flaw: Some(Flaw::WrongPlace),
+            })
+            .collect();
+        self.all.extend(misplaced);
     }
 
     pub(super) fn cover(&self, rule: RuleId) -> bool {

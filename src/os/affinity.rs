@@ -1,6 +1,6 @@
 //! Node affinity as evidence: to the OS label, to a Windows build, to known nodes.
 
-use super::system::{BUILD_LABEL, Os};
+use super::system::{BUILD_LABEL, HOSTNAME_LABEL, Os};
 use super::{Evidence, EvidencePolicy, Source, evidence};
 use crate::facts::Facts;
 use crate::object::demand::Anchor::Spec;
@@ -155,7 +155,8 @@ pub(super) fn decides(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> bool {
             .into_iter()
             .flat_map(|at| tape.children(at))
             .filter_map(|expression| tape.child_text(expression, Role::Key));
-        tape.child(term, Role::MatchFields).is_some() || keys.any(|key| policy.is_os_label(key))
+        let decides = |key: &str| policy.is_os_label(key) || key == HOSTNAME_LABEL;
+        tape.child(term, Role::MatchFields).is_some() || keys.any(decides)
     })
 }
 

@@ -5,6 +5,7 @@
 
 use super::{BUILD_LABEL, image};
 use crate::object::demand::Role;
+use crate::object::{At, Tape};
 use crate::workload::Pod;
 
 /// A Windows Server release that containers run on.
@@ -60,6 +61,36 @@ pub(crate) fn of_pod<'t>(pod: &Pod<'t, '_>) -> Option<&'t str> {
             .filter_map(|container| of_image(pod.tape.text(container.image?)?));
         let first = builds.next()?;
         builds.all(|build| build == first).then_some(first)
+    })
+}
+
+/// Whether a pod says that it does not run on nodes of this build: by its node selector, or by
+/// every term of its required affinity.
+pub(crate) fn is_excluded(pod: &Pod<'_, '_>, build: &str) -> bool {
+    if let Some((_, selected)) = pod.selector(BUILD_LABEL) {
+        return selected != build;
+    }
+    let Some(terms) = pod.required_terms else {
+        return false;
+    };
+    let mut terms = pod.tape.children(terms).peekable();
+    terms.peek().is_some() && terms.all(|term| term_excludes(pod.tape, term, build))
+}
+
+/// All expressions of a term have to hold, so one is enough.
+fn term_excludes(tape: &Tape<'_>, term: At, build: &str) -> bool {
+    let expressions = tape.child(term, Role::MatchExpressions);
+    let mut expressions = expressions.into_iter().flat_map(|at| tape.children(at));
+    expressions.any(|expression| {
+        let values = tape.child(expression, Role::Values);
+        let mut values = values.into_iter().flat_map(|at| tape.children(at));
+        let mut names_it = || values.any(|value| tape.text(value) == Some(build));
+        tape.child_text(expression, Role::Key) == Some(BUILD_LABEL)
+            && match tape.child_text(expression, Role::Operator) {
+                Some("In") => !names_it(),
+                Some("NotIn") => names_it(),
+                _ => false,
+            }
     })
 }
 

@@ -3,10 +3,10 @@
 use super::acting::{named_image, windows_options};
 use super::affinity::{self, preferred};
 use super::image::Certainty;
-use super::system::{BETA_OS_LABEL, OS_LABEL, Os};
+use super::system::{BETA_OS_LABEL, HOSTNAME_LABEL, OS_LABEL, Os};
 use super::{Evidence, EvidencePolicy, Source, evidence};
 use crate::object::demand::Role;
-use crate::workload::Pod;
+use crate::workload::{Kind, Pod};
 
 /// The taints in the field that name Windows: KEP-116 and its kin, the user guide and EKS,
 /// OpenShift, GKE.
@@ -23,11 +23,27 @@ pub(crate) const WINDOWS_TAINTS: &[(&str, &str)] = &[
 /// Whether a pod that is not known to be for Windows may end up on any node: nothing in it says
 /// where to run it, and nothing hints at Windows.
 pub(crate) fn is_adrift(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> bool {
-    let keys = [OS_LABEL, BETA_OS_LABEL, policy.os_label_key.as_str()];
+    let keys = [
+        OS_LABEL,
+        BETA_OS_LABEL,
+        HOSTNAME_LABEL,
+        policy.os_label_key.as_str(),
+    ];
+    // The API server has merged a RuntimeClass' node selector into a pod, but into no template.
+    let by_class = pod.runtime_class.is_some() && pod.kind != Kind::Pod;
     pod.node_name.is_none()
+        && !by_class
+        && !has_unreadable_intent(pod)
         && keys.into_iter().all(|key| pod.selector(key).is_none())
         && !affinity::decides(pod, policy)
         && any_hint(pod, policy).is_none()
+}
+
+/// An annotation that names no operating system, such as `transom.dev/os: Windows`: whatever was
+/// meant, it was not nothing.
+fn has_unreadable_intent(pod: &Pod<'_, '_>) -> bool {
+    let intent = pod.transom_os.and_then(|at| pod.tape.text(at));
+    intent.is_some_and(|os| Os::parse(os).is_none())
 }
 
 /// The strongest hint at Windows, unless the pod asks for what only Linux has.

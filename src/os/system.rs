@@ -4,6 +4,8 @@
 pub const OS_LABEL: &str = "kubernetes.io/os";
 /// Its old name: evidence, but never written.
 pub const BETA_OS_LABEL: &str = "beta.kubernetes.io/os";
+/// The label that names a node.
+pub(crate) const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
 /// The label of Windows nodes that tells their build, such as `10.0.20348`.
 pub const BUILD_LABEL: &str = "node.kubernetes.io/windows-build";
 

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use serde_json::{Value as Json, json};
 
 use super::Policy;
-use crate::config::{Config, ConfigError, Written};
+use crate::config::{Config, ConfigError, Problem, Written};
 use crate::rules::{self, Profile, Rule};
 use crate::yaml::{self, Node, Path, Scalar, Value};
 
@@ -45,7 +45,7 @@ impl<'w> Shown<'w> {
             ..written.config.clone()
         };
         Ok(Self {
-            root: tree(&config),
+            root: tree(&config)?,
             written,
             policy,
             file,
@@ -209,15 +209,14 @@ pub(super) fn is_changed(policy: &Policy, written: &Written, rule: &Rule) -> boo
 }
 
 /// The keys in the order of their declaration, which JSON keeps as text.
-fn tree(config: &Config) -> Node {
-    let json = serde_json::to_string(config).unwrap_or_default();
-    let documents = yaml::documents(&json).unwrap_or_default();
-    // A configuration is an object, and that is YAML.
-    documents.into_iter().next().unwrap_or(Node {
-        span: 0..0,
-        place: yaml::Place { line: 1, column: 1 },
-        value: Value::Map(Vec::new()),
-    })
+fn tree(config: &Config) -> Result<Node, ConfigError> {
+    let failed = |problem: String| ConfigError::new(vec![Problem::value("", problem)]);
+    let json = serde_json::to_string(config).map_err(|error| failed(error.to_string()))?;
+    let documents = yaml::documents(&printable(&json)).map_err(|flaw| failed(flaw.problem))?;
+    let mut documents = documents.into_iter();
+    documents
+        .next()
+        .ok_or_else(|| failed("there is nothing in it".to_owned()))
 }
 
 /// The rule, if the path is that of a rule's action.
@@ -263,6 +262,21 @@ fn word(text: &str) -> String {
         && !TAKEN.contains(&text.to_ascii_lowercase().as_str());
     match is_plain {
         true => text.to_owned(),
-        false => Json::from(text).to_string(),
+        false => printable(&Json::from(text).to_string()),
     }
+}
+
+/// JSON without the characters that YAML does not take as they are.
+fn printable(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '\u{7f}'..='\u{9f}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+                // Writing to memory does not fail.
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out
 }

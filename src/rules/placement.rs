@@ -203,22 +203,26 @@ fn other_builds(context: &Context<'_, '_, '_>, report: &mut dyn FnMut(Found)) {
     if pod.has_host_process() {
         return;
     }
-    let mut expected = build::selected(pod);
+    let mut first = None;
     for container in &pod.containers {
         let build = container.image.and_then(|at| {
             let image = pod.tape.text(at)?;
             Some((at, build::of_image(image)?))
         });
         let Some((at, build)) = build else { continue };
-        let tier = match expected {
-            Some(expected) if expected != build => 0,
+        let is_excluded = build::is_excluded(pod, build);
+        let tier = match first {
+            _ if is_excluded => 0,
+            Some(first) if first != build => 0,
             _ if build != KEP_BUILD => 1,
             _ => {
-                expected = Some(build);
+                first = Some(build);
                 continue;
             }
         };
-        expected = expected.or(Some(build));
+        if !is_excluded {
+            first = first.or(Some(build));
+        }
         report(Found {
             at,
             missing: &[],
@@ -234,12 +238,14 @@ fn node_builds(facts: &Facts) -> Vec<&str> {
     builds.unwrap_or_default()
 }
 
-/// The Windows builds that an image is for, by its registry or else by its tag.
+/// The Windows builds that an image is for, by its registry or else by its tag; none where one of
+/// them is not known.
 fn image_builds<'f>(facts: &'f Facts, image: &str) -> Vec<&'f str> {
     match facts.images.get(image) {
         Some(known) => {
             let windows = known.platforms.iter().filter(|p| p.os == Some(Os::Windows));
-            windows.filter_map(|p| p.build.as_deref()).collect()
+            let builds: Option<_> = windows.map(|p| p.build.as_deref()).collect();
+            builds.unwrap_or_default()
         }
         None => build::of_image(image).into_iter().collect(),
     }

@@ -11,8 +11,8 @@ const NETWORK: &str =
     "https://kubernetes.io/docs/concepts/services-networking/windows-networking/#limitations";
 
 const NOT_WINDOWS: &[&str] = &[
-    "Services that nothing marks as being for Windows pods: the annotation transom.dev/os: windows, \
-     that label of the namespace, or a selector that pods match which are known to be for Windows",
+    "Services that nothing marks as being for Windows pods, as the annotation transom.dev/os: \
+     windows does",
 ];
 
 const OFF_OR_WARN: &[Tier] = &[tier("", Off, Warn)];

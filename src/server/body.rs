@@ -45,8 +45,8 @@ pub(super) async fn read(
 ) -> Result<(Bytes, Reserved), BodyError> {
     let announced = announced(body);
     within(limit, announced)?;
+    budget.has_room(announced)?;
     let mut reserved = budget.reserve();
-    reserved.grow_to(announced)?;
     let bytes = timeout(time, collect(body, limit, &mut reserved))
         .await
         .unwrap_or(Err(BodyError::TooSlow))?;
@@ -76,7 +76,6 @@ async fn collect(
     limit: usize,
     reserved: &mut Reserved,
 ) -> Result<Bytes, BodyError> {
-    // What comes in chunks has announced nothing, so each of them is reserved as it comes.
     let mut fits = |length| {
         within(limit, length)?;
         reserved.grow_to(length).map_err(BodyError::from)
@@ -185,7 +184,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_announced_length_is_reserved_before_anything_is_read() {
+    async fn what_will_find_no_room_is_not_read() {
         let budget = budget(7);
         let mut body = Body::from("abcd");
         let first = super::read(&mut body, 5, SECOND, &budget).await.unwrap();
@@ -196,6 +195,18 @@ mod tests {
         drop(first);
         let third = super::read(&mut body, 5, SECOND, &budget).await;
         assert_eq!(third.unwrap().0, "efgh");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_sends_nothing_takes_nothing() {
+        let budget = budget(7);
+        let mut silent = Body::new(Announced(5));
+        let first = super::read(&mut silent, 5, SECOND, &budget);
+        let mut body = Body::from("efgh");
+        let second = super::read(&mut body, 5, SECOND, &budget);
+        let (first, second) = tokio::join!(first, second);
+        assert_eq!(first.unwrap_err(), BodyError::TooSlow);
+        assert_eq!(second.unwrap().0, "efgh");
     }
 
     #[tokio::test]
@@ -231,6 +242,25 @@ mod tests {
     fn frames(frames: &[&'static str]) -> Body {
         let frames = frames.iter().rev().map(|frame| Bytes::from(*frame));
         Body::new(Frames(frames.collect(), false))
+    }
+
+    /// A length that is announced and never comes.
+    struct Announced(u64);
+
+    impl HttpBody for Announced {
+        type Data = Bytes;
+        type Error = Error;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+            Poll::Pending
+        }
+
+        fn size_hint(&self) -> hyper::body::SizeHint {
+            hyper::body::SizeHint::with_exact(self.0)
+        }
     }
 
     /// Frames in reverse, of a length that is not announced; and whether more never comes.

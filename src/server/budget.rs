@@ -1,7 +1,7 @@
 //! How many bytes of request bodies may be in memory at a time, over all connections.
 //!
-//! Who reads a body reserves its bytes first, and what cannot be reserved is not waited for: the client is
-//! told to come again. Taken by `body`, given back when the answer has been made, or when nobody waits for
+//! Bytes are reserved as they come, so that a client that announces many and sends none takes nothing from
+//! the others. What finds no room is not waited for: the client is told to come again. Taken by `body`, given back when the answer has been made, or when nobody waits for
 //! it any more.
 
 use std::sync::Arc;
@@ -38,6 +38,18 @@ impl Budget {
             taken: AtomicUsize::new(0),
             metrics,
         }))
+    }
+
+    /// Whether so many bytes would fit now.
+    ///
+    /// # Errors
+    /// They would not.
+    pub(super) fn has_room(&self, bytes: usize) -> Result<(), Exhausted> {
+        let taken = self.0.taken.load(Ordering::Relaxed);
+        match self.0.bytes.saturating_sub(taken) >= bytes {
+            true => Ok(()),
+            false => Err(Exhausted),
+        }
     }
 
     /// Nothing yet.

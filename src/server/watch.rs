@@ -102,6 +102,10 @@ impl<const N: usize> Watched<N> {
         }
     }
 
+    fn has_refused(&self, contents: &[Vec<u8>; N]) -> bool {
+        matches!(&self.refused, Some(Refused::Contents(refused)) if refused == contents)
+    }
+
     /// One look: nothing new, contents that are taken, or some that are refused.
     fn compare(
         &mut self,
@@ -117,6 +121,8 @@ impl<const N: usize> Watched<N> {
                 }
                 return;
             }
+            // It would be refused again.
+            Ok(contents) if self.has_refused(&contents) => return,
             Ok(contents) => match take(&contents) {
                 Ok(()) => {
                     count(Look::Taken);

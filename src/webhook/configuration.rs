@@ -49,10 +49,7 @@ impl WebhookState {
     /// # Errors
     /// Why it was refused, in one line.
     pub fn reload(&self, bytes: &[u8]) -> Result<()> {
-        let policy = policy(bytes, self.profile).map_err(|error| {
-            let problems = error.problems().iter().map(ToString::to_string);
-            anyhow!(problems.collect::<Vec<_>>().join("; "))
-        })?;
+        let policy = policy(bytes, self.profile).map_err(|error| anyhow!(error.line()))?;
         let hash = hash(bytes);
         self.policy.store(Arc::new(policy));
         self.metrics.config_in_force(&hash);

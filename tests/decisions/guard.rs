@@ -104,6 +104,16 @@ fn leaves_everything_else_alone() {
         ),
         ("a node", json!({"nodeName": "node-1"})),
         (
+            "a node by its label",
+            json!({"nodeSelector": {"kubernetes.io/hostname": "win-1"}}),
+        ),
+        (
+            "a node by affinity to its label",
+            required(
+                json!({"key": "kubernetes.io/hostname", "operator": "In", "values": ["win-1"]}),
+            ),
+        ),
+        (
             "a hint by image",
             containers(json!({"image": "registry.example/windows/app:1"})),
         ),
@@ -132,6 +142,16 @@ fn leaves_everything_else_alone() {
     ] {
         assert_eq!(guarded(&pod(fields)), [""; 0], "{what}");
     }
+    let mut misspelt = pod(json!({}));
+    merge(
+        &mut misspelt,
+        &json!({"metadata": {"annotations": {"transom.dev/os": "Windows"}}}),
+    );
+    assert_eq!(
+        guarded(&misspelt),
+        [""; 0],
+        "an intent that nobody can read"
+    );
     let windows = guarded(&pod(containers(json!({"image": "app:ltsc2022"}))));
     assert!(windows.contains(&"add /spec/os".to_owned()), "{windows:?}");
 }
@@ -146,6 +166,10 @@ fn is_for_pods_and_the_templates_of_daemon_sets() {
             _ => assert_eq!(paths, [""; 0], "{kind}"),
         }
     }
+    // What the class schedules to is merged into pods, but stands in no template.
+    let class = json!({"runtimeClassName": "runhcs-wcow"});
+    assert_eq!(guarded(&object_of("DaemonSet", class.clone())), [""; 0]);
+    assert_eq!(guarded(&pod(class)), ["add /spec/nodeSelector"]);
     // Its controller would loop.
     let of_daemon_set = owned_by("Pod", "DaemonSet", "apps/v1", json!(true), json!({}));
     assert_eq!(guarded(&of_daemon_set), [""; 0]);

@@ -146,7 +146,15 @@ fn only_the_named_rule_is_silenced() {
 fn the_template_counts_and_not_the_workload() {
     let mut object = object_of("Deployment", sub_path());
     object["metadata"]["annotations"] = json!({"transom.dev/ignore.WIN301": "r"});
-    assert_eq!(validate(&object, ALLOWED).warn.len(), 1);
+    let answer = validate(&object, ALLOWED);
+    assert_eq!(answer.warn.len(), 1);
+    let told = "transom: transom.dev/ignore.WIN301 has no effect: it belongs to the metadata of the pod template";
+    assert!(answer.warnings().contains(&told), "{:?}", answer.warnings());
+    // In both places it is in the right one.
+    let both = ignoring(object, json!({"transom.dev/ignore.WIN301": "r"}));
+    let answer = validate(&both, ALLOWED);
+    assert_eq!(answer.warnings(), [""; 0]);
+    assert_eq!(answer.ignore.len(), 1);
 }
 
 /// A harmless field that is to stay keeps os=windows from being patched in: the API server would

@@ -243,8 +243,9 @@ pub(super) const KEP: Document = Document {
                     "what the patch does for them",
                 ),
                 none(
-                    "Nodes carry the label beta.kubernetes.io/os (kubernetes.io/os later).",
-                    "both are evidence; the patch writes kubernetes.io/os, which every kubelet sets today",
+                    "Nodes carry the labels beta.kubernetes.io/os and beta.kubernetes.io/arch (kubernetes.io/os and kubernetes.io/arch later).",
+                    "the OS labels are evidence; the patch writes kubernetes.io/os, which every kubelet sets today; \
+                     the architecture is another matter",
                 ),
                 by(
                     "Without a node selector a pod may land on a node of the other operating system.",
