@@ -23,7 +23,8 @@ pub struct FileReport {
     pub findings: Vec<Finding>,
     /// What kept documents from being read.
     pub problems: Vec<Problem>,
-    /// What was read and is probably not meant: a key that stands there twice.
+    /// What was read and is probably not meant: a key that stands there twice, a comment that
+    /// silences nothing.
     pub oddities: Vec<Problem>,
     /// How many objects were judged.
     pub judged: usize,

@@ -158,11 +158,10 @@ impl<'t> Reader<'t> {
         Ok(Some(node))
     }
 
-    /// In the order of the text, as kubectl has it: a merge key wins over what stands above it,
-    /// and what stands below it wins over the merge key.
     fn map(&mut self, at: Place, depth: usize) -> Result<Vec<(Key, Node)>, Flaw> {
         let mut map: Vec<(Key, Node)> = Vec::new();
-        let mut merged: HashSet<String> = HashSet::new();
+        // Which of them are from merge keys, as far as there are any.
+        let mut merged: Vec<bool> = Vec::new();
         while let Some(key) = self.node_or_end(at, depth + 1)? {
             let scalar = match key.value {
                 Value::Scalar(scalar) => scalar,
@@ -174,17 +173,11 @@ impl<'t> Reader<'t> {
             };
             let node = self.node(key.place, depth + 1)?;
             if scalar.plain && scalar.text == "<<" {
-                let mut entries = Vec::new();
-                merge(node, &mut entries)?;
-                let names: HashSet<_> = entries.iter().map(|(key, _)| key.text.clone()).collect();
-                map.retain(|(key, _)| !names.contains(&key.text));
-                map.append(&mut entries);
-                merged.extend(names);
+                merged.resize(map.len(), false);
+                merge(node, &mut map)?;
+                merged.resize(map.len(), true);
             } else {
                 let Scalar { text, plain } = scalar;
-                if !merged.is_empty() && merged.remove(&text) {
-                    map.retain(|(key, _)| key.text != text);
-                }
                 let (place, span) = (key.place, key.span);
                 let key = Key {
                     place,
@@ -195,8 +188,33 @@ impl<'t> Reader<'t> {
                 map.push((key, node));
             }
         }
-        Ok(map)
+        Ok(match merged.is_empty() {
+            true => map,
+            false => in_turn(map, merged),
+        })
     }
+}
+
+/// In the order of the text, as kubectl has it: a merge key wins over what stands above it, and
+/// what stands below it wins over the merge key.
+fn in_turn(map: Vec<(Key, Node)>, mut merged: Vec<bool>) -> Vec<(Key, Node)> {
+    merged.resize(map.len(), false);
+    // Whether a merge key has any of those that stand further down.
+    let mut below: HashMap<String, bool> = HashMap::new();
+    let mut kept = Vec::with_capacity(map.len());
+    for (entry, is_merged) in map.into_iter().zip(merged).rev() {
+        match below.get_mut(&entry.0.text) {
+            Some(any_merged) if *any_merged || is_merged => *any_merged = true,
+            // Written twice, which is for the checks to see.
+            Some(_) => kept.push(entry),
+            None => {
+                below.insert(entry.0.text.clone(), is_merged);
+                kept.push(entry);
+            }
+        }
+    }
+    kept.reverse();
+    kept
 }
 
 /// Against texts that ask for more than there is.

@@ -97,7 +97,9 @@ fn merge_keys_hold_from_where_they_stand() {
     assert_eq!(text("{k: 1, <<: {k: 2}}"), ["k2"]);
     assert_eq!(text("{<<: {k: 2}, k: 1}"), ["k1"]);
     assert_eq!(text("{<<: {k: 2}, k: 1, k: 3}"), ["k1", "k3"]);
+    assert_eq!(text("{k: 1, <<: {k: 2}, k: 3}"), ["k3"]);
     assert_eq!(text("{<<: {k: 2}, <<: {k: 3, l: 4}}"), ["k3", "l4"]);
+    assert_eq!(text("{<<: {k: 2, k: 3}}"), ["k3"]);
 }
 
 #[test]
@@ -127,6 +129,20 @@ fn aliases_cannot_ask_for_more_than_there_is() {
         ));
     }
     assert!(documents(&text).unwrap_err().problem.contains("too deeply"));
+}
+
+/// A map that is merged into as large a one takes no longer than both.
+#[test]
+fn large_maps_are_merged_in_one_go() {
+    let keys: String = (0..50_000).map(|i| format!("  k{i}: x\n")).collect();
+    let node = read(&format!("a: &a\n{keys}b:\n  <<: *a\n{keys}"));
+    let Value::Map(map) = node.value else {
+        panic!()
+    };
+    let Value::Map(merged) = &map[1].1.value else {
+        panic!()
+    };
+    assert_eq!(merged.len(), 50_000);
 }
 
 #[test]

@@ -8,6 +8,8 @@ mod common;
 mod corpus;
 mod defaults;
 mod formats;
+#[path = "../support/program.rs"]
+mod program;
 
 use transom::check::{FileReport, Options, check};
 

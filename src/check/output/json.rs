@@ -17,7 +17,7 @@
 //!     "ignored": "…"            // why it is ignored, or null
 //!   }],
 //!   "problems": [{"file", "line", "column", "message"}],  // what could not be read
-//!   "oddities": [{"file", "line", "column", "message"}],  // keys that stand there twice
+//!   "oddities": [{"file", "line", "column", "message"}],  // what is probably not meant
 //!   "summary": {"files", "denied", "warned", "repaired", "ignored", "problems", "oddities",
 //!               "judged", "skipped": {"ConfigMap": 2}}
 //! }
