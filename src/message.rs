@@ -267,7 +267,7 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
             Flaw::NoReason => out.write_str("write the reason as its value"),
             Flaw::WrongPlace => out.write_str("it belongs to the metadata of the pod template"),
             Flaw::NotAllowed => {
-                let code = ignore.rule.map_or("", |rule| rules::by_id(rule).code);
+                let code = ignore.code();
                 write!(out, "the configuration does not let {code} be ignored")
             }
         }
@@ -335,7 +335,7 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
             annotation("ignored", &|out| {
                 for (i, ignore) in ignored.iter().enumerate() {
                     let separator = if i == 0 { "" } else { "; " };
-                    let code = ignore.rule.map_or("", |rule| rules::by_id(rule).code);
+                    let code = ignore.code();
                     write!(out, "{separator}{code}: ")?;
                     self.tape.write_value(ignore.at, out)?;
                 }

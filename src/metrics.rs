@@ -259,8 +259,7 @@ impl Metrics {
 
     /// A changed configuration was taken or refused.
     pub fn config_reload(&self, taken: bool) {
-        let result = if taken { "success" } else { "failure" };
-        self.config_reloads.with_label_values(&[result]).inc();
+        reload(&self.config_reloads, taken);
     }
 
     /// The hash of the configuration file that is in force from now on.

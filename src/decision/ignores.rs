@@ -22,6 +22,13 @@ pub(crate) struct Ignore {
     pub(crate) flaw: Option<Flaw>,
 }
 
+impl Ignore {
+    /// The code of its rule; empty if there is no such rule.
+    pub(crate) fn code(&self) -> &'static str {
+        self.rule.map_or("", |rule| rules::by_id(rule).code)
+    }
+}
+
 /// Why an annotation silences nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flaw {
