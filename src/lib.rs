@@ -30,8 +30,10 @@
 //! itself to people: `explain`; where their terminal ends: `terminal`.
 
 pub mod admit;
+pub mod authority;
 pub mod check;
 pub mod cli;
+pub mod cluster;
 pub mod command;
 pub mod config;
 pub mod decision;
