@@ -3,6 +3,7 @@
 //! Nothing here does anything: `command` does.
 
 mod check;
+mod cluster;
 mod config;
 mod explain;
 mod man;
@@ -17,6 +18,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub use check::{CheckArgs, FailOn};
+pub use cluster::ClusterArgs;
 pub use config::{ConfigCheckArgs, ConfigCommand, ConfigFormat, ShowArgs};
 pub use explain::ExplainArgs;
 pub use man::ManArgs;
@@ -76,6 +78,10 @@ pub enum Command {
     /// In a cluster, give the files of a mounted Secret; they are read again whenever they change:
     ///
     ///   transom serve --tls-cert-file /tls/tls.crt --tls-private-key-file /tls/tls.key
+    ///
+    /// Or let the replicas make their own, with a CA that they share in a Secret:
+    ///
+    ///   transom serve --ca-secret transom-ca --namespace transom --service transom --webhook-configuration transom
     ///
     /// With --tls-client-ca-file, only clients with a certificate of that CA get in:
     ///
@@ -181,6 +187,35 @@ mod tests {
                 clap::error::ErrorKind::MissingRequiredArgument
             );
         }
+    }
+
+    #[test]
+    fn rejects_a_ca_of_our_own_that_nobody_could_trust() {
+        let whole = [
+            "--ca-secret=a",
+            "--namespace=a",
+            "--service=a",
+            "--webhook-configuration=a",
+        ];
+        let parse = |flags: &[&str]| {
+            let flags = ["transom", "serve"]
+                .into_iter()
+                .chain(flags.iter().copied());
+            Cli::try_parse_from(flags)
+        };
+        assert!(parse(&whole).is_ok());
+        for missing in 1..whole.len() {
+            let mut flags = whole.to_vec();
+            flags.remove(missing);
+            let error = parse(&flags).unwrap_err();
+            assert_eq!(
+                error.kind(),
+                clap::error::ErrorKind::MissingRequiredArgument
+            );
+        }
+        let files = ["--tls-cert-file=a", "--tls-private-key-file=a"];
+        let error = parse(&[&whole[..], &files].concat()).unwrap_err();
+        assert_eq!(error.kind(), clap::error::ErrorKind::ArgumentConflict);
     }
 
     #[test]
