@@ -147,7 +147,7 @@ impl Metrics {
             ca_bundle_writes: counters(
                 &registry,
                 "ca_bundle_writes_total",
-                "Times that this replica has applied the caBundle of a webhook configuration.",
+                "Times that this replica has written the caBundle of a webhook configuration.",
                 "configuration",
                 &bundle::Kind::ALL.map(bundle::Kind::name),
             ),
@@ -285,8 +285,8 @@ impl Metrics {
         self.ca_writes.with_label_values(&[cause.name()]).inc();
     }
 
-    /// The caBundle of a webhook configuration was applied.
-    pub fn ca_bundle_applied(&self, kind: bundle::Kind) {
+    /// The caBundle of a webhook configuration was written.
+    pub fn ca_bundle_written(&self, kind: bundle::Kind) {
         self.ca_bundle_writes
             .with_label_values(&[kind.name()])
             .inc();

@@ -1,8 +1,12 @@
 //! The caBundle of the two webhook configurations that bear our name.
 //!
-//! It is applied server-side, by a field manager of its own, to every entry, and only where it differs.
-//! The resourceVersion that was read goes along: an entry that is gone by then does not come back as half
-//! an entry, and a replica that is behind cannot write over one that is ahead (see `certs`).
+//! It is patched into every entry by a field manager of its own, and only where it differs. The
+//! resourceVersion that was read goes along: an entry that is gone by then does not come back as half an
+//! entry, and a replica that is behind cannot write over one that is ahead (see `certs`).
+//!
+//! It is a strategic merge patch and not a server-side apply. Who applies an entry by its name owns the entry,
+//! so that Helm, which applies server-side, could not take one out again: the API server would keep the half
+//! that is ours and refuse it (tried with Kubernetes 1.36). By a patch we own one field of it.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -94,27 +98,68 @@ pub fn is_in(bundle: &str, object: &DynamicObject) -> bool {
 ///
 /// # Errors
 /// The object has changed since (409), may not be patched, or the API server does not answer.
-pub async fn apply(
+pub async fn put(
     kind: Kind,
     client: Client,
     object: &DynamicObject,
     bundle: &str,
 ) -> kube::Result<()> {
     let name = object.name_any();
-    let force = PatchParams::apply(FIELD_MANAGER).force();
-    let patch = Patch::Apply(patch(kind, object, bundle));
-    kind.api(client).patch(&name, &force, &patch).await?;
+    let by = PatchParams {
+        field_manager: Some(FIELD_MANAGER.to_owned()),
+        ..PatchParams::default()
+    };
+    let patch = Patch::Strategic(patch(object, bundle));
+    kind.api(client).patch(&name, &by, &patch).await?;
     Ok(())
 }
 
-fn patch(kind: Kind, object: &DynamicObject, bundle: &str) -> Value {
+fn patch(object: &DynamicObject, bundle: &str) -> Value {
     let bundle = STANDARD.encode(bundle);
     let entries = Entry::all(object)
         .map(|entry| json!({"name": entry.name(), "clientConfig": {"caBundle": bundle}}));
     json!({
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": kind.name(),
-        "metadata": {"name": object.name_any(), "resourceVersion": object.resource_version()},
+        "metadata": {"resourceVersion": object.resource_version()},
         "webhooks": entries.collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(webhooks: &Value) -> DynamicObject {
+        let metadata = json!({"name": "transom", "resourceVersion": "7"});
+        serde_json::from_value(json!({"metadata": metadata, "webhooks": webhooks})).unwrap()
+    }
+
+    #[test]
+    fn every_entry_gets_the_bundle_and_nothing_else() {
+        let object = object(&json!([
+            {"name": "a", "clientConfig": {"service": {"name": "s"}, "caBundle": "b2xk"}, "sideEffects": "None"},
+            {"name": "b", "clientConfig": {"url": "https://localhost/"}},
+        ]));
+        let bundle = "bmV3"; // new
+        let want = json!({
+            "metadata": {"resourceVersion": "7"},
+            "webhooks": [
+                {"name": "a", "clientConfig": {"caBundle": bundle}},
+                {"name": "b", "clientConfig": {"caBundle": bundle}},
+            ],
+        });
+        assert_eq!(patch(&object, "new"), want);
+    }
+
+    #[test]
+    fn a_bundle_is_in_when_it_is_in_every_entry() {
+        let has = |bundles: &[&str]| {
+            let entries = bundles.iter().map(|text| json!({"clientConfig": {"caBundle": text}}));
+            is_in("old", &object(&entries.collect()))
+        };
+        assert!(has(&["b2xk", "b2xk"]));
+        assert!(has(&[]));
+        assert!(!has(&["b2xk", "bmV3"]));
+        assert!(!has(&["b2xk", ""]));
+        assert!(!is_in("old", &object(&json!([{"clientConfig": {}}]))));
+    }
 }

@@ -306,10 +306,10 @@ impl Keeper {
             if bundle::is_in(&bundle, &object) {
                 continue;
             }
-            match bundle::apply(kind, self.client.clone(), &object, &bundle).await {
+            match bundle::put(kind, self.client.clone(), &object, &bundle).await {
                 Ok(()) => {
-                    tracing::info!(configuration = name, kind = kind.name(), "caBundle applied");
-                    self.metrics.ca_bundle_applied(kind);
+                    tracing::info!(configuration = name, kind = kind.name(), "caBundle written");
+                    self.metrics.ca_bundle_written(kind);
                 }
                 // It has changed since: the next look is on its way.
                 Err(error) if matches!(code(&error), Some(404 | 409)) => trusted = false,
@@ -352,7 +352,8 @@ impl Keeper {
     fn has_settled(&self, bundle: &str, now: i64) -> bool {
         let settling = self.settings.lifetimes.settling();
         let trusted = self.trusted.as_ref();
-        trusted.is_some_and(|(had, since)| had == bundle && now - since >= settling)
+        // More than: both times have lost their fractions.
+        trusted.is_some_and(|(had, since)| had == bundle && now - since > settling)
     }
 
     /// What a client may call the Service.

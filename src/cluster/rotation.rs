@@ -115,7 +115,7 @@ impl Lifetimes {
     /// their watch. CAs that live for less than an hour cannot wait that long.
     #[must_use]
     pub fn settling(self) -> i64 {
-        (self.ca / 60).clamp(1, 60)
+        (self.ca / 60).clamp(2, 60)
     }
 
     /// How often to look at all of it though nothing has happened, in seconds.

@@ -255,7 +255,7 @@ fn short_lives_settle_and_poll_sooner() {
     assert_eq!(Lifetimes::DEFAULT.settling(), 60);
     assert_eq!(Lifetimes::DEFAULT.poll(), 60);
     let short = Lifetimes { ca: 30, leaf: 10 };
-    assert_eq!((short.settling(), short.poll()), (1, 1));
+    assert_eq!((short.settling(), short.poll()), (2, 1));
     let days = Lifetimes {
         ca: 3 * day,
         leaf: day,
