@@ -7,6 +7,7 @@ mod cluster;
 mod config;
 mod explain;
 mod man;
+mod probe;
 mod profile;
 mod rules;
 mod serve;
@@ -22,6 +23,7 @@ pub use cluster::ClusterArgs;
 pub use config::{ConfigCheckArgs, ConfigCommand, ConfigFormat, ShowArgs};
 pub use explain::ExplainArgs;
 pub use man::ManArgs;
+pub use probe::ProbeArgs;
 pub use profile::ProfileArg;
 pub use rules::{OutputFormat, RulesArgs};
 pub use serve::{LogFormat, ServeArgs};
@@ -112,6 +114,19 @@ pub enum Command {
     #[allow(rustdoc::broken_intra_doc_links)]
     #[command(verbatim_doc_comment)]
     Check(Box<CheckArgs>),
+
+    /// Ask a running webhook the way the API server does, and say whether it answers as it should
+    ///
+    ///   transom probe --webhook-configuration transom
+    ///   transom probe --url https://localhost:8443 --ca-file certs/ca.crt
+    ///
+    /// With a webhook configuration, each of its entries is followed: to its Service by DNS name, with a
+    /// certificate that its caBundle trusts. A Windows pod must come back patched from /mutate, a bad one
+    /// must be refused by /validate; both are dry runs. `helm test` does this.
+    ///
+    /// Exit codes: 0 all answered well; 1 something answered wrongly; 2 something could not be asked.
+    #[command(verbatim_doc_comment)]
+    Probe(ProbeArgs),
 
     /// List the rules with their default actions
     ///

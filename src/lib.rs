@@ -50,6 +50,7 @@ pub mod os;
 pub mod patch;
 mod placement;
 pub mod policy;
+pub mod probe;
 pub mod review;
 pub mod rules;
 pub mod server;

@@ -153,7 +153,9 @@ mod tests {
     #[test]
     fn a_bundle_is_in_when_it_is_in_every_entry() {
         let has = |bundles: &[&str]| {
-            let entries = bundles.iter().map(|text| json!({"clientConfig": {"caBundle": text}}));
+            let entries = bundles
+                .iter()
+                .map(|text| json!({"clientConfig": {"caBundle": text}}));
             is_in("old", &object(&entries.collect()))
         };
         assert!(has(&["b2xk", "b2xk"]));

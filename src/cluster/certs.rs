@@ -280,6 +280,7 @@ impl Keeper {
                     let verb = if gone { "create" } else { "update" };
                     let error = trouble(error, verb, "Secret", &name);
                     if self.memory.is_some() {
+                        self.metrics.cluster_error("certificate");
                         return Ok(Some(format!("the CA is in memory only: {error:#}")));
                     }
                     return Err(error);

@@ -22,6 +22,16 @@ pub fn trouble(error: KubeError, verb: &str, kind: &str, name: &str) -> Error {
             status.message
         ),
         KubeError::Api(status) => anyhow!("{what}: {}", status.message),
+        KubeError::Service(error) => anyhow!("{what}: {}", innermost(error.as_ref())),
         error => Error::new(error).context(what),
     }
+}
+
+/// Where no connection came about, only the last of many sources says why.
+fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut last = error;
+    while let Some(source) = last.source() {
+        last = source;
+    }
+    format!("the API server cannot be reached: {last}")
 }
