@@ -46,6 +46,8 @@ pub struct Metrics {
     ca_writes: IntCounterVec,
     ca_bundle_writes: IntCounterVec,
     cluster_errors: IntCounterVec,
+    facts_current: IntGaugeVec,
+    namespace_lookups: IntCounterVec,
     inflight_bytes: IntGauge,
     config_info: IntGaugeVec,
     config_hash: ArcSwap<String>,
@@ -81,6 +83,32 @@ pub enum Stage {
     Overload,
 }
 
+/// What came of asking for a namespace, as the label `result` of `transom_namespace_lookups_total`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// It is there.
+    Found,
+    /// There is none of that name.
+    Missing,
+    /// Nobody could tell in time.
+    Failed,
+}
+
+impl Lookup {
+    /// Every result.
+    pub const ALL: [Self; 3] = [Self::Found, Self::Missing, Self::Failed];
+
+    /// The label's value.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Found => "found",
+            Self::Missing => "missing",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 impl Metrics {
     /// All families, at zero.
     ///
@@ -104,6 +132,13 @@ impl Metrics {
             "Whether the configuration file as it is now is in force.",
         );
         config_last_reload_successful.set(1);
+        let facts_current = gauges(
+            &registry,
+            "facts_current",
+            "1 if what is known of the cluster is up to date, 0 if it is not, or is not watched.",
+            "facts",
+        );
+        facts_current.with_label_values(&[NAMESPACES]).set(0);
         build_info
             .with_label_values(&[env!("CARGO_PKG_VERSION")])
             .set(1);
@@ -157,6 +192,14 @@ impl Metrics {
                 "Failed attempts to read or write something in the Kubernetes API, by what it is for.",
                 "part",
                 &PARTS,
+            ),
+            facts_current,
+            namespace_lookups: counters(
+                &registry,
+                "namespace_lookups_total",
+                "Reviews in a namespace that was not known and had to be asked for, by the answer.",
+                "result",
+                &Lookup::ALL.map(Lookup::label),
             ),
             inflight_bytes: gauge(
                 &registry,
@@ -297,6 +340,18 @@ impl Metrics {
         self.cluster_errors.with_label_values(&[part]).inc();
     }
 
+    /// What is known of namespaces is up to date, or not.
+    pub fn namespaces_are_current(&self, current: bool) {
+        let gauge = self.facts_current.with_label_values(&[NAMESPACES]);
+        gauge.set(current.into());
+    }
+
+    /// A namespace was asked for while a review waited.
+    pub fn namespace_lookup(&self, result: Lookup) {
+        let result = &[result.label()];
+        self.namespace_lookups.with_label_values(result).inc();
+    }
+
     /// One more request or connection without a verdict.
     pub fn error(&self, stage: Stage) {
         self.errors.with_label_values(&[stage.label()]).inc();
@@ -390,7 +445,8 @@ const ENDPOINTS: [Endpoint; 2] = [Endpoint::Mutate, Endpoint::Validate];
 const OPERATIONS: [Operation; 3] = [Operation::Create, Operation::Update, Operation::Other];
 const EFFECTS: [Effect; 4] = [Effect::Deny, Effect::Warn, Effect::Repair, Effect::Ignore];
 /// What the Kubernetes API is asked for.
-const PARTS: [&str; 2] = ["certificate", "namespaces"];
+const PARTS: [&str; 2] = ["certificate", NAMESPACES];
+const NAMESPACES: &str = "namespaces";
 const OSES: [&str; 3] = ["linux", "windows", "unknown"];
 const DECISIONS: [&str; 4] = ["allow", "warn", "patch", "deny"];
 

@@ -57,6 +57,13 @@ pub struct ClusterArgs {
         value_parser = seconds
     )]
     pub leaf_lifetime: i64,
+
+    /// Watch the labels of namespaces: transom.dev/mode and its like
+    ///
+    /// Without it, the configuration alone decides. A namespace that is not known yet is asked for, and until there is
+    /// an answer it is in mode warn at most.
+    #[arg(long, env = "TRANSOM_WATCH_NAMESPACES")]
+    pub watch_namespaces: bool,
 }
 
 fn seconds(text: &str) -> Result<i64, String> {

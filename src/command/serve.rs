@@ -7,9 +7,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use crate::cli::{ClusterArgs, ServeArgs};
-use crate::cluster;
 use crate::cluster::certs::Settings;
 use crate::cluster::rotation::Lifetimes;
+use crate::cluster::{self, Wishes};
 use crate::metrics::Metrics;
 use crate::server::tls::reload::PairFiles;
 use crate::server::watch::{self, Look, Watched};
@@ -35,13 +35,16 @@ pub(super) fn run(args: ServeArgs) -> Result<()> {
         cluster,
     } = args;
     crate::logging::init(log_format, log_level);
-    let certificates = certificates(cluster)?;
+    let wishes = Wishes {
+        namespaces: cluster.watch_namespaces,
+        certificate: certificate(cluster)?,
+    };
     let options = Options {
         bind,
         admin_bind,
         tls: match (tls_cert_file, tls_private_key_file) {
             (Some(cert), Some(key)) => TlsSource::Files(PairFiles { cert, key }),
-            _ if certificates.is_some() => TlsSource::Later,
+            _ if wishes.certificate.is_some() => TlsSource::Later,
             _ => TlsSource::ThrowAway {
                 ca_file: PathBuf::from("certs/ca.crt"),
             },
@@ -68,8 +71,9 @@ pub(super) fn run(args: ServeArgs) -> Result<()> {
     let done = runtime.block_on(async {
         let signals = signals::listen().context("cannot listen for signals")?;
         let mut server = Server::bind(options, Arc::clone(&webhook), Arc::clone(&metrics)).await?;
-        if let Some(settings) = certificates {
-            server = cluster::join(server, settings, &metrics).await?;
+        if wishes.any() {
+            let client = cluster::client().await?;
+            server = cluster::join(server, wishes, client, &webhook, &metrics);
         }
         if let Some(file) = config {
             server = server.with(keep_configuration(file, webhook, metrics));
@@ -82,7 +86,7 @@ pub(super) fn run(args: ServeArgs) -> Result<()> {
 }
 
 /// What the flags say of a CA of our own, if there is to be one.
-fn certificates(args: ClusterArgs) -> Result<Option<Settings>> {
+fn certificate(args: ClusterArgs) -> Result<Option<Settings>> {
     let ClusterArgs {
         ca_secret,
         namespace,
@@ -90,6 +94,7 @@ fn certificates(args: ClusterArgs) -> Result<Option<Settings>> {
         webhook_configuration,
         ca_lifetime,
         leaf_lifetime,
+        watch_namespaces: _,
     } = args;
     let all = ca_secret.zip(namespace);
     let all = all.zip(service.zip(webhook_configuration));
