@@ -10,12 +10,15 @@ use std::convert::Infallible;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use axum::Router;
 use axum::body::Body;
+use axum::http::request::Parts;
 use axum::http::{Method, Request, Response};
 use futures_util::stream;
 use http_body_util::BodyExt;
 use kube::Client;
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 pub(crate) const SECRETS: &str = "/api/v1/namespaces/transom/secrets";
@@ -58,9 +61,27 @@ impl ApiServer {
         let server = self.clone();
         let service = tower::service_fn(move |request| {
             let server = server.clone();
-            async move { server.answer(request).await }
+            async move {
+                let (parts, body) = Request::<kube::client::Body>::into_parts(request);
+                let body = body.collect().await.unwrap().to_bytes();
+                server.answer(&parts, &body)
+            }
         });
         Client::new(service, "transom")
+    }
+
+    /// Over a socket, for a program of its own: its URL.
+    pub(crate) async fn listen(&self) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = self.clone();
+        let router = Router::new().fallback(async move |request: Request<Body>| {
+            let (parts, body) = request.into_parts();
+            let body = body.collect().await.unwrap().to_bytes();
+            server.answer(&parts, &body).unwrap()
+        });
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        format!("http://{address}")
     }
 
     /// Makes or replaces an object, as somebody else would.
@@ -139,13 +160,8 @@ impl ApiServer {
         self.news.send_replace(());
     }
 
-    async fn answer(
-        &self,
-        request: Request<kube::client::Body>,
-    ) -> Result<Response<Body>, io::Error> {
-        let (parts, body) = request.into_parts();
-        let body = body.collect().await.unwrap().to_bytes();
-        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    fn answer(&self, parts: &Parts, body: &[u8]) -> Result<Response<Body>, io::Error> {
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
         let (path, query) = (parts.uri.path(), parts.uri.query().unwrap_or_default());
         let mut state = self.lock();
         if state.down {
@@ -184,7 +200,7 @@ impl ApiServer {
             let sent = version(&body);
             !sent.is_null() && sent != version(current)
         };
-        Ok(match (parts.method, current) {
+        Ok(match (parts.method.clone(), current) {
             (Method::POST, _) => {
                 let name = body["metadata"]["name"].as_str().unwrap().to_owned();
                 match state
