@@ -144,7 +144,7 @@ mod tests {
     fn tells_what_is_damaged() {
         let (one, two) = (authority("one"), authority("two"));
         let mut whole = Secret::default();
-        write(&Contents::of(one.clone()), &mut whole);
+        write(&Contents::of(one), &mut whole);
         let cases = [
             ("ca.crt", "garbage", "ca.crt: there must be one certificate"),
             (

@@ -108,7 +108,7 @@ impl ApiServer {
         let mut object = state.objects.remove(&key).unwrap();
         state.version += 1;
         object["metadata"]["resourceVersion"] = state.version.to_string().into();
-        self.tell(&mut state, collection, "DELETED", object);
+        self.tell(&mut state, collection, "DELETED", &object);
     }
 
     /// Answers this method on a collection, and on what is in it, with 403 from now on.
@@ -149,11 +149,11 @@ impl ApiServer {
         let key = (collection.to_owned(), name.to_owned());
         let old = state.objects.insert(key, object.clone());
         let kind = if old.is_some() { "MODIFIED" } else { "ADDED" };
-        self.tell(state, collection, kind, object.clone());
+        self.tell(state, collection, kind, &object);
         object
     }
 
-    fn tell(&self, state: &mut State, collection: &str, kind: &str, object: Value) {
+    fn tell(&self, state: &mut State, collection: &str, kind: &str, object: &Value) {
         let event = json!({"type": kind, "object": object});
         let version = state.version;
         state.events.push((version, collection.to_owned(), event));
@@ -274,7 +274,7 @@ fn list(state: &State, collection: &str, only: Option<&str>) -> Response<Body> {
     )
 }
 
-/// Entries of `webhooks` by their names, everything else by key.
+/// Entries of `webhooks` by their names, everything else by key. Nobody may make half an entry.
 fn merge(current: &mut Value, patch: &Value) {
     for (key, value) in patch.as_object().unwrap() {
         match (key.as_str(), value) {
@@ -284,7 +284,7 @@ fn merge(current: &mut Value, patch: &Value) {
                     let known = known
                         .iter_mut()
                         .find(|known| known["name"] == entry["name"]);
-                    merge(known.expect("no half entries"), entry);
+                    merge(known.unwrap(), entry);
                 }
             }
             (_, Value::Object(_)) => merge(&mut current[key], value),
