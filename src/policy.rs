@@ -106,8 +106,7 @@ impl Policy {
         let own_taints = placement
             .tolerations
             .iter()
-            .map(|t| (t.key.as_str(), t.value.as_str()))
-            .filter(|taint| !WINDOWS_TAINTS.contains(taint));
+            .map(|t| (t.key.as_str(), t.value.as_str()));
         let windows_taints = WINDOWS_TAINTS
             .iter()
             .copied()

@@ -66,7 +66,8 @@ impl Condition {
         // No variables there: a list of one binds a name. Services have no pod in them, and are asked about only
         // where a rule for them is on.
         format!(
-            "request.resource.resource == 'services' || {TEMPLATE}.exists(t, [has(t.spec) ? t.spec : {{}}].exists(s, {wanted}))"
+            "request.resource.resource == 'services' || \
+             {TEMPLATE}.exists(t, [has(t.spec) ? t.spec : {{}}].exists(s, {wanted}))"
         )
     }
 }
@@ -77,12 +78,23 @@ const TEMPLATE: &str = "(has(object.template) ? [object.template] \
     : has(object.spec.template) ? [object.spec.template] \
     : has(object.spec.jobTemplate) ? [object.spec.jobTemplate.spec.template] : [])";
 
-/// `is_windows_text` as a regular expression: a drive that is no escape behind a letter, a pipe, a shell.
-const WINDOWS_TEXT: &str = concat!(
-    r#"(^|[^0-9A-Za-z%/])[A-Za-z]:\\([^ntr0"'\\]|[ntr0"'\\][0-9A-Za-z]|$)"#,
-    r"|\\\\\.\\pipe\\",
-    r"|(^|[^0-9A-Za-z])(?i:powershell|cmd)\.(?i:exe)([^0-9A-Za-z]|$)",
-);
+/// A drive, as `is_windows_text` has it: one letter, and no escape behind it.
+const DRIVE: &str = r#"(^|[^0-9A-Za-z%/])[A-Za-z]:\\([^ntr0"'\\]|[ntr0"'\\][0-9A-Za-z]|$)"#;
+/// A program that only Windows has.
+const PROGRAM: &str = r"(^|[^0-9A-Za-z])(?i:powershell|cmd)\.(?i:exe)([^0-9A-Za-z]|$)";
+
+/// Whether a text is one that only Windows understands. A regular expression costs its length times the text's, and
+/// whatever exceeds the budget is refused under failurePolicy Fail: the short tests come first, and what passes
+/// them and is long is let through.
+fn windows_text(text: &str) -> String {
+    let [drive, program] = [DRIVE, PROGRAM].map(literal);
+    let [colon, pipe, exe] = [r":\", r"\\.\pipe\", r"(?i)\.exe"].map(literal);
+    format!(
+        "{text}.contains({colon}) && (size({text}) > 500 || {text}.matches({drive})) \
+         || {text}.contains({pipe}) \
+         || {text}.matches({exe}) && (size({text}) > 500 || {text}.matches({program}))"
+    )
+}
 
 fn evidence(slots: &Slots<'_>) -> String {
     let Slots {
@@ -90,12 +102,26 @@ fn evidence(slots: &Slots<'_>) -> String {
         taints,
         os_labels: _,
     } = slots;
-    let text = literal(WINDOWS_TEXT);
+    let [containers, init, ephemeral, command, args] = [
+        "s.containers",
+        "s.initContainers",
+        "s.ephemeralContainers",
+        "c.command",
+        "c.args",
+    ]
+    .map(list);
     let container = [
         format!("has(c.image) && c.image.matches({images})"),
         "has(c.securityContext) && has(c.securityContext.windowsOptions)".to_owned(),
-        format!("[{}, {}, has(c.workingDir) ? [c.workingDir] : []].exists(l, l.exists(a, a.matches({text})))", list("c.command"), list("c.args")),
-        format!("has(c.volumeMounts) && c.volumeMounts.exists(m, has(m.mountPath) && m.mountPath.matches({text}))"),
+        format!(
+            "[{command}, {args}].exists(l, l.exists(a, {}))",
+            windows_text("a")
+        ),
+        format!("has(c.workingDir) && ({})", windows_text("c.workingDir")),
+        format!(
+            "has(c.volumeMounts) && c.volumeMounts.exists(m, has(m.mountPath) && ({}))",
+            windows_text("m.mountPath")
+        ),
     ]
     .join(" || ");
     let expressions = |list: &str| {
@@ -105,23 +131,43 @@ fn evidence(slots: &Slots<'_>) -> String {
              || e.operator == 'In' && has(e.values) && 'windows' in e.values)"
         )
     };
+    let (required, preferred) = (expressions("r"), expressions("p.preference"));
+    let terms = list("n.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms");
     [
         "has(s.os) && s.os.name != 'linux'".to_owned(),
-        format!("has(s.nodeSelector) && s.nodeSelector.exists(k, s.nodeSelector[k] == 'windows' || k == '{BUILD_LABEL}')"),
+        format!(
+            "has(s.nodeSelector) && s.nodeSelector.exists(k, \
+             s.nodeSelector[k] == 'windows' || k == '{BUILD_LABEL}')"
+        ),
         "has(s.securityContext) && has(s.securityContext.windowsOptions)".to_owned(),
         // The API server has merged its node selector into a pod, but into no template.
         "request.resource.resource != 'pods' && has(s.runtimeClassName)".to_owned(),
-        format!("[{}, {}, {}].exists(l, l.exists(c, {container}))", list("s.containers"), list("s.initContainers"), list("s.ephemeralContainers")),
-        format!("has(s.affinity) && has(s.affinity.nodeAffinity) && [s.affinity.nodeAffinity].exists(n, \
+        format!("[{containers}, {init}, {ephemeral}].exists(l, l.exists(c, {container}))"),
+        format!(
+            "has(s.affinity) && has(s.affinity.nodeAffinity) && [s.affinity.nodeAffinity].exists(n, \
              has(n.requiredDuringSchedulingIgnoredDuringExecution) && \
-             n.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms.exists(r, {}) || \
-             has(n.preferredDuringSchedulingIgnoredDuringExecution) && \
-             n.preferredDuringSchedulingIgnoredDuringExecution.exists(p, has(p.preference) && {}))",
-            expressions("r"), expressions("p.preference")),
-        format!("has(s.tolerations) && s.tolerations.exists(o, has(o.key) && has(o.value) && o.key + '=' + o.value in {taints})"),
-        format!("has(s.volumes) && s.volumes.exists(v, has(v.hostPath) && has(v.hostPath.path) && v.hostPath.path.matches({text}))"),
-        format!("has(t.metadata) && has(t.metadata.labels) && t.metadata.labels.exists(k, k == '{OS_LABEL}' && t.metadata.labels[k] == 'windows')"),
-        "[object, t].exists(o, has(o.metadata) && has(o.metadata.annotations) && o.metadata.annotations.exists(k, k == 'transom.dev/os' && o.metadata.annotations[k] == 'windows'))".to_owned(),
+             ({terms}).exists(r, {required}) \
+             || has(n.preferredDuringSchedulingIgnoredDuringExecution) && \
+             n.preferredDuringSchedulingIgnoredDuringExecution.exists(p, \
+             has(p.preference) && {preferred}))"
+        ),
+        format!(
+            "has(s.tolerations) && s.tolerations.exists(o, \
+             has(o.key) && has(o.value) && o.key + '=' + o.value in {taints})"
+        ),
+        format!(
+            "has(s.volumes) && s.volumes.exists(v, \
+             has(v.hostPath) && has(v.hostPath.path) && ({}))",
+            windows_text("v.hostPath.path")
+        ),
+        format!(
+            "has(t.metadata) && has(t.metadata.labels) && t.metadata.labels.exists(k, \
+             k == '{OS_LABEL}' && t.metadata.labels[k] == 'windows')"
+        ),
+        "[object, t].exists(o, has(o.metadata) && has(o.metadata.annotations) && \
+         o.metadata.annotations.exists(k, \
+         k == 'transom.dev/os' && o.metadata.annotations[k] == 'windows'))"
+            .to_owned(),
     ]
     .join(" || ")
 }
@@ -137,7 +183,7 @@ fn linux(slots: &Slots<'_>) -> String {
 
 /// A list that may be absent, or null where Go's types have no other word for an empty one.
 fn list(field: &str) -> String {
-    format!("(has({field}) && {field} != null ? {field} : [])")
+    format!("has({field}) && {field} != null ? {field} : []")
 }
 
 /// JSON's strings and lists of strings are CEL's, too.
