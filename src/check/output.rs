@@ -4,6 +4,7 @@
 //! exit code (`command`).
 
 mod concise;
+mod diff;
 mod github;
 mod json;
 mod markdown;
@@ -16,7 +17,9 @@ mod text;
 use super::{FileReport, Finding, Problem, Report, Severity};
 use crate::yaml::Place;
 
+pub use diff::diff;
 pub(crate) use shown::shown;
+pub(crate) use summary::several;
 pub use summary::summary;
 
 /// How a report is written.
@@ -82,6 +85,12 @@ pub fn render(report: &Report, format: Format, options: &RenderOptions) -> Strin
         Format::Github => github::render(report),
         Format::Markdown => markdown::render(report),
     }
+}
+
+/// A line about a file, with its end: `file:line:column: note: sentence`.
+pub(crate) fn note(file: &str, note: &Problem) -> String {
+    let (place, text) = (shown::place(file, note.place), shown::problem(note));
+    format!("{place}: note: {text}\n")
 }
 
 /// One thing that people are told of a file.

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 
-use crate::check::{FileReport, Options, Report, check};
+use super::write::replace;
+use crate::check::{FileReport, Report};
 
 /// What is looked at.
 pub(super) struct Files {
@@ -132,19 +133,35 @@ impl Files {
 }
 
 impl Input {
-    /// Looks at it.
-    pub(super) fn check(&self, options: &Options) -> FileReport {
-        let bytes = match &self.source {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn is_stdin(&self) -> bool {
+        matches!(self.source, Source::Stdin)
+    }
+
+    /// What is in it, or why that cannot be read.
+    pub(super) fn read(&self) -> Result<Vec<u8>, String> {
+        match &self.source {
             Source::Stdin => stdin(),
             Source::Named(path) | Source::Found(path, _) => {
                 fs::read(path).map_err(|error| unread(path, &error))
             }
             Source::Lost(why) => Err(why.clone()),
-        };
-        match bytes {
-            Ok(bytes) => check(&self.name, &bytes, options),
-            Err(why) => FileReport::unread(&self.name, why),
         }
+    }
+
+    /// Gives the file other bytes, or tells why not.
+    pub(super) fn write(&self, bytes: &[u8]) -> Result<(), String> {
+        match &self.source {
+            Source::Named(path) | Source::Found(path, _) => replace(path, bytes),
+            Source::Stdin | Source::Lost(_) => Ok(()),
+        }
+        .map_err(|error| match error.kind() {
+            ErrorKind::PermissionDenied => "cannot be written: permission denied".to_owned(),
+            _ => format!("cannot be written: {error}"),
+        })
     }
 }
 
