@@ -304,9 +304,7 @@ fn entry<'n>(text: &str, map: &'n Node, name: &str) -> Result<Option<Spot<'n>>, 
     let Some((key, node)) = entries.iter().rev().find(|(key, _)| key.text == name) else {
         return Ok(None);
     };
-    if !is_own(text, map, key) {
-        return Err(MERGED);
-    }
+    own_key(text, map, key)?;
     Ok(Some(Spot {
         map: Some(map),
         key: Some(key),
@@ -315,9 +313,16 @@ fn entry<'n>(text: &str, map: &'n Node, name: &str) -> Result<Option<Spot<'n>>, 
 }
 
 /// Whether a key stands in the map itself: all of those stand below each other.
-pub(super) fn is_own(text: &str, map: &Node, key: &Key) -> bool {
+pub(super) fn own_key(text: &str, map: &Node, key: &Key) -> Result<(), Reason> {
     let within = map.span.start <= key.span.start && key.span.end <= map.span.end;
-    within && (is_flow(text, map) || key.place.column == map.place.column)
+    let before = text.get(..key.span.start).unwrap_or_default();
+    if before.trim_end_matches(' ').ends_with('?') {
+        return Err(UNUSUAL);
+    }
+    match within && (is_flow(text, map) || key.place.column == map.place.column) {
+        true => Ok(()),
+        false => Err(MERGED),
+    }
 }
 
 fn own(node: &Node) -> Result<(), Reason> {

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::edit::{
-    BRACES, Reason, SHARED, Spot, TWICE, UNUSUAL, block_end, colon, inner, is_flow, is_own,
+    BRACES, Reason, SHARED, Spot, TWICE, UNUSUAL, block_end, colon, inner, is_flow, own_key,
 };
 use super::text::{Edit, is_one_line, line_break, line_end, line_start};
 use crate::yaml::{Key, Node, Value};
@@ -27,9 +27,7 @@ pub(super) fn edits(
         return Err(TWICE);
     }
     for (key, value) in &going {
-        if !is_own(text, map, key) {
-            return Err(super::edit::MERGED);
-        }
+        own_key(text, map, key)?;
         if has_anchor(value) {
             return Err(SHARED);
         }
