@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
 mod exit;
+mod fix;
 mod input;
 mod plugin;
 #[path = "../support/program.rs"]

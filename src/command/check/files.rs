@@ -46,6 +46,8 @@ const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 const NONE: &str = "there is no manifest in it: no Kubernetes object in a .yaml, .yml or .json that is \
     neither hidden nor left out by .gitignore";
 const URL: &str = "transom fetches nothing; curl … | transom check -";
+const PIPE: &str =
+    "cannot be written: it is a pipe or a device; with - what comes in goes to stdout";
 const NOTHING: &str = "nothing came in; did the command before it fail?";
 
 impl Files {
@@ -154,11 +156,13 @@ impl Input {
 
     /// Gives the file other bytes, or tells why not.
     pub(super) fn write(&self, bytes: &[u8]) -> Result<(), String> {
-        match &self.source {
-            Source::Named(path) | Source::Found(path, _) => replace(path, bytes),
-            Source::Stdin | Source::Lost(_) => Ok(()),
+        let (Source::Named(path) | Source::Found(path, _)) = &self.source else {
+            return Ok(());
+        };
+        if !path.is_file() {
+            return Err(PIPE.to_owned());
         }
-        .map_err(|error| match error.kind() {
+        replace(path, bytes).map_err(|error| match error.kind() {
             ErrorKind::PermissionDenied => "cannot be written: permission denied".to_owned(),
             _ => format!("cannot be written: {error}"),
         })
