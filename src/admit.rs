@@ -279,6 +279,11 @@ impl<'r, 'a> Verdict<'r, 'a> {
         finding.path(self.request.tape())
     }
 
+    /// The path of what a finding stands against, if it is a contradiction within the object.
+    pub(crate) fn against<'f>(&'f self, finding: &'f Finding) -> Option<FieldPath<'f>> {
+        Some(self.request.tape().path(finding.hit.against?))
+    }
+
     /// Why the object was let through unseen.
     pub fn exemption(&self) -> Option<Exemption> {
         match &self.outcome {

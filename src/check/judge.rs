@@ -130,7 +130,7 @@ impl Case<'_> {
             Effect::Deny | Effect::Warn => Severity::Warn,
         };
         let words = verdict.words(told);
-        let (place, span) = located.span(&self.report.text);
+        let against = verdict.against(told).map(|path| self.locate(&path));
         let name = self.object.metadata("name");
         let name = name.or_else(|| self.object.metadata("generateName"));
         Finding {
@@ -141,18 +141,25 @@ impl Case<'_> {
             value: words.value,
             reason: words.reason,
             remedy: words.remedy,
-            span: Span {
-                start: span.start,
-                end: span.end,
-                line: place.line,
-                column: place.column,
-            },
+            span: self.span(&located),
+            absent: !located.complete,
+            against: against.map(|located| self.span(&located)),
             kind: self.object.kind.name().to_owned(),
             namespace: self.object.metadata("namespace").map(str::to_owned),
             name: name.map(str::to_owned),
             evidence: self.evidence.clone(),
             patch: (severity == Severity::Repair).then(|| remove(path)),
             ignored,
+        }
+    }
+
+    fn span(&self, located: &Located<'_>) -> Span {
+        let (place, span) = located.span(&self.report.text);
+        Span {
+            start: span.start,
+            end: span.end,
+            line: place.line,
+            column: place.column,
         }
     }
 

@@ -14,7 +14,7 @@ mod snippet;
 mod summary;
 mod text;
 
-use super::{FileReport, Finding, Problem, Report, Severity};
+use super::{FileReport, Finding, Problem, Report, Severity, Span};
 use crate::yaml::Place;
 
 pub use diff::diff;
@@ -105,10 +105,7 @@ impl Item<'_> {
     /// Nothing where it is about the whole file.
     fn place(&self) -> Option<Place> {
         match self {
-            Self::Finding(finding) => Some(Place {
-                line: finding.span.line,
-                column: finding.span.column,
-            }),
+            Self::Finding(finding) => Some(finding.span.place()),
             Self::Problem(problem) | Self::Oddity(problem) => problem.place,
         }
     }
@@ -137,9 +134,8 @@ fn told(file: &FileReport) -> Vec<Item<'_>> {
     items
 }
 
-/// The column behind the last character of a finding's place, which is in one line.
-fn end_column(file: &FileReport, finding: &Finding) -> usize {
-    let span = finding.span;
+/// The column behind the last character of a place, which is in one line.
+fn end_column(file: &FileReport, span: Span) -> usize {
     let text = file.text.get(span.start..span.end).unwrap_or_default();
     span.column + text.chars().count()
 }

@@ -10,6 +10,8 @@ mod plugin;
 #[path = "../support/program.rs"]
 mod program;
 mod settings;
+#[cfg(unix)]
+mod terminal;
 mod written;
 
 use std::fs;
