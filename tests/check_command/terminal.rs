@@ -14,6 +14,7 @@ use super::{DENIED, Place, REPAIRED};
 
 /// A pseudo terminal of so many columns: the side that sees what is on the screen, and the one
 /// that programs are given.
+#[allow(clippy::print_stderr)] // Outside of a test function clippy does not see a test.
 fn terminal(columns: u16) -> Option<(OwnedFd, File)> {
     let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).and_then(|screen| {
         grantpt(&screen)?;

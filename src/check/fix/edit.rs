@@ -130,7 +130,7 @@ impl<'n> Page<'n> {
                 let below = print::entry(key, value, parent.indent() + style.step, style);
                 self.replace(parent, &below, "", edits)
             }
-            _ => self.into_braces(map, &print::flow_entry(key, value), edits),
+            _ => self.put_in_braces(map, &print::flow_entry(key, value), edits),
         }
     }
 
@@ -188,7 +188,7 @@ impl<'n> Page<'n> {
         };
         if is_flow(self.text, node) {
             let items: Vec<_> = values.iter().map(print::flow).collect();
-            return self.into_braces(node, &items.join(", "), edits);
+            return self.put_in_braces(node, &items.join(", "), edits);
         }
         let (dash, gap) = dash(self.text, last).ok_or(UNUSUAL)?;
         let style = Style {
@@ -206,7 +206,7 @@ impl<'n> Page<'n> {
     }
 
     /// Behind the last entry of what is in braces or brackets.
-    fn into_braces(&self, node: &Node, what: &str, edits: &mut Vec<Edit>) -> Result<(), Reason> {
+    fn put_in_braces(&self, node: &Node, what: &str, edits: &mut Vec<Edit>) -> Result<(), Reason> {
         if !is_one_line(self.text, &node.span) {
             return Err(BRACES);
         }
