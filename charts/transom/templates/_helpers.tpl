@@ -21,13 +21,20 @@ app.kubernetes.io/name: {{ include "transom.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{- /* Ours come last: Helm deletes only what carries its own label. */}}
+{{- /* Helm deletes only what carries its own label: these win over those of users. */}}
+{{- define "transom.ownLabels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{ include "transom.selectorLabels" . }}
+{{- end }}
+
 {{- define "transom.labels" -}}
-{{- $ours := fromYaml (include "transom.selectorLabels" .) }}
-{{- $_ := set $ours "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-") }}
-{{- $_ := set $ours "app.kubernetes.io/managed-by" .Release.Service }}
-{{- $_ := set $ours "app.kubernetes.io/version" .Chart.AppVersion }}
-{{- toYaml (merge $ours .Values.commonLabels) }}
+{{- toYaml (merge (fromYaml (include "transom.ownLabels" .)) .Values.commonLabels) }}
+{{- end }}
+
+{{- define "transom.podLabels" -}}
+{{- toYaml (merge (fromYaml (include "transom.ownLabels" .)) .Values.podLabels .Values.commonLabels) }}
 {{- end }}
 
 {{- define "transom.image" -}}
