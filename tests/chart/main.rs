@@ -4,9 +4,11 @@
 //! Helm is looked for in the directory that `KUBEBUILDER_ASSETS` names, then in the PATH.
 #![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
+mod cert_manager;
 mod configuration;
 mod deployment;
 mod helm;
+mod image;
 #[path = "../support/kubeconform.rs"]
 mod kubeconform;
 mod lint;
