@@ -6,14 +6,15 @@ use clap::{CommandFactory, Parser};
 use serde_json::{Value, json};
 use transom::cli::{Cli, Command, ServeArgs};
 
-use super::helm::{Manifests, cases, helm};
+use super::helm::{Manifests, NAMESPACE, cases, helm};
 
-/// Flags and commands that the chart uses before this program has them.
-const NOT_YET_KNOWN: [&str; 5] = [
+/// Flags, variables and commands that the chart uses before this program has them.
+const NOT_YET_KNOWN: [&str; 6] = [
     "--ca-secret",
     "--service",
     "--webhook-configuration",
     "--watch-namespaces",
+    "TRANSOM_NAMESPACE",
     "probe",
 ];
 
@@ -43,9 +44,33 @@ fn is_known(argument: &str) -> bool {
     !NOT_YET_KNOWN.contains(&flag)
 }
 
+/// The variables of the environment as the flags that they stand for, with the values that a kubelet gives them.
+fn environment(container: &Value) -> Vec<String> {
+    let mut command = Cli::command();
+    command.build();
+    let serve = command.find_subcommand("serve").unwrap();
+    let variables = container["env"].as_array().into_iter().flatten();
+    let flags = variables.map(|variable| {
+        assert_eq!(
+            variable["valueFrom"]["fieldRef"]["fieldPath"],
+            "metadata.namespace"
+        );
+        let name = variable["name"].as_str().unwrap();
+        let mut flags = serve.get_arguments();
+        let flag = flags.find(|flag| flag.get_env().is_some_and(|env| env == name));
+        match flag.and_then(|flag| flag.get_long()) {
+            Some(long) => format!("--{long}={NAMESPACE}"),
+            None => name.to_owned(),
+        }
+    });
+    flags.collect()
+}
+
 fn parsed(container: &Value) -> ServeArgs {
-    let known = arguments(container).into_iter().filter(|a| is_known(a));
-    let cli = Cli::try_parse_from(["transom"].into_iter().chain(known));
+    let written = arguments(container).into_iter().map(str::to_owned);
+    let all = written.chain(environment(container));
+    let known = all.filter(|argument| is_known(argument));
+    let cli = Cli::try_parse_from(["transom".to_owned()].into_iter().chain(known));
     match cli.unwrap_or_else(|error| panic!("{error}")).command {
         Command::Serve(args) => *args,
         other => panic!("{other:?}"),
@@ -82,8 +107,12 @@ fn what_is_not_yet_known_is_not_known() {
     command.build();
     let serve = command.find_subcommand("serve").unwrap();
     for name in NOT_YET_KNOWN {
-        let known = serve.get_arguments().filter_map(|flag| flag.get_long());
-        let mut known = known.map(|long| format!("--{long}"));
+        let flags = serve.get_arguments();
+        let mut known = flags.flat_map(|flag| {
+            let long = flag.get_long().map(|long| format!("--{long}"));
+            let variable = flag.get_env().map(|env| env.to_str().unwrap().to_owned());
+            long.into_iter().chain(variable)
+        });
         assert!(
             known.all(|flag| flag != name) && command.find_subcommand(name).is_none(),
             "{name} is known by now: take it out of NOT_YET_KNOWN"

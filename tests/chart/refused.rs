@@ -39,7 +39,7 @@ const REFUSED: [(&str, &str); 36] = [
         "missing property 'expression'",
     ),
     (
-        "webhook: {mutating: {matchConditions: [{name: transom.dev/evidence, expression: 'true'}]}}",
+        "webhook: {mutating: {matchConditions: [{name: windows-evidence, expression: 'true'}]}}",
         "/matchConditions/0/name",
     ),
     ("tls: {mode: cert-manager}", "at '/tls/mode'"),

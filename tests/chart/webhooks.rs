@@ -1,6 +1,11 @@
 //! The webhook configurations: what the API server asks about, and what it never does.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use serde_json::{Value, json};
+use transom::os::Condition;
+use transom::policy::Policy;
 use transom::rules;
 
 use super::helm::{Manifests, cases, helm};
@@ -220,8 +225,8 @@ fn conditions_are_the_chosen_ones_and_those_of_users() {
     let Some(helm) = helm() else { return };
     let users = "mutating: {matchConditions: [{name: mine, expression: 'true'}]}";
     for (mode, ours) in [
-        ("evidence", Some("transom.dev/evidence")),
-        ("notLinux", Some("transom.dev/not-linux")),
+        ("evidence", Some(Condition::Evidence.name())),
+        ("notLinux", Some(Condition::NotLinux.name())),
         ("none", None),
     ] {
         let values = format!("webhook: {{matchConditions: {mode}, {users}}}");
@@ -235,6 +240,33 @@ fn conditions_are_the_chosen_ones_and_those_of_users() {
         }
         assert_eq!(conditions(entry(&rendered, "validate-labelled")), [""; 0]);
     }
+}
+
+/// What Helm makes of the values is what the program makes of the configuration that is in the ConfigMap.
+#[test]
+fn conditions_are_those_of_the_program_for_the_same_configuration() {
+    let Some(helm) = helm() else { return };
+    let mut seen = BTreeSet::new();
+    let odd = "config: {evidence: {images: {certain: {tags: [a.b], repositories: []}, hint: {words: [a-b], tags: []}}}, \
+        placement: {tolerations: []}}";
+    let nothing = "config: {evidence: {images: {certain: {tags: [], repositories: []}, hint: {words: [], tags: []}}}}";
+    let more = [odd, nothing].map(|values| Arc::new(helm.with(values).unwrap()));
+    for rendered in cases().iter().map(|case| helm.ci(case)).chain(more) {
+        let config = rendered.one("ConfigMap")["data"]["config.yaml"].as_str();
+        let policy = Policy::parse(config.unwrap()).unwrap();
+        for condition in Condition::ALL {
+            for entry in entries(&rendered) {
+                let conditions = entry["matchConditions"].as_array();
+                let mut conditions = conditions.into_iter().flatten();
+                if let Some(found) = conditions.find(|c| c["name"] == condition.name()) {
+                    assert_eq!(found["expression"], policy.expression(condition));
+                    seen.insert(found["expression"].to_string());
+                }
+            }
+        }
+    }
+    // The default, that of ci/config.yaml, that of ci/not-linux.yaml, and the two above.
+    assert_eq!(seen.len(), 5);
 }
 
 #[test]

@@ -70,12 +70,11 @@ The whole entry of a webhook.
   {{- $mode := ternary $values.webhook.matchConditions "none" .conditions }}
   {{- if or (ne $mode "none") .hook.matchConditions }}
   matchConditions:
-  {{- if eq $mode "evidence" }}
-  - name: transom.dev/evidence
-    expression: {{ include "transom.evidence" $root | trim | quote }}
-  {{- else if eq $mode "notLinux" }}
-  - name: transom.dev/not-linux
-    expression: {{ include "transom.notLinux" $root | trim | quote }}
+  {{- $name := get (dict "evidence" "windows-evidence" "notLinux" "not-plainly-linux") $mode }}
+  {{- if $name }}
+  - name: {{ $name }}
+    expression: |-
+      {{ include (print "transom.conditions." $name) $root | trim }}
   {{- end }}
   {{- with .hook.matchConditions }}
   {{- toYaml . | nindent 2 }}
@@ -120,14 +119,6 @@ The whole entry of a webhook.
 {{- if ne $action "off" }}{{ $on = true }}{{ end }}
 {{- end }}
 {{- if $on }}true{{ end }}
-{{- end }}
-
-{{- /*
-Whatever does not plainly say that it is for Linux, and whatever says so and mentions Windows all the same: the
-contradiction is for Transom to tell.
-*/}}
-{{- define "transom.notLinux" -}}
-!((has(object.template) ? (has(object.template.spec) ? [object.template.spec] : []) : !has(object.spec) ? [] : has(object.spec.containers) ? [object.spec] : has(object.spec.template) && has(object.spec.template.spec) ? [object.spec.template.spec] : has(object.spec.jobTemplate) && has(object.spec.jobTemplate.spec) && has(object.spec.jobTemplate.spec.template) && has(object.spec.jobTemplate.spec.template.spec) ? [object.spec.jobTemplate.spec.template.spec] : []).exists(s, (has(s.os) && s.os.name == 'linux') || (has(s.nodeSelector) && 'kubernetes.io/os' in s.nodeSelector && s.nodeSelector['kubernetes.io/os'] == 'linux'))) || ({{ include "transom.evidence" . | trim }})
 {{- end }}
 
 {{- define "transom.webhookAnnotations" -}}
