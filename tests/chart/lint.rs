@@ -127,7 +127,7 @@ fn deploy_is_the_rendered_default() {
 # away before the rest, so that no API server asks what is not there any more:
 #
 #   kubectl delete mutatingwebhookconfiguration,validatingwebhookconfiguration transom
-#   kubectl delete -f deploy/transom.yaml
+#   kubectl delete --ignore-not-found -f deploy/transom.yaml
 ---
 apiVersion: v1
 kind: Namespace
