@@ -3,7 +3,7 @@
 use super::helm::helm;
 
 /// Values, and what the error has to contain.
-const REFUSED: [(&str, &str); 36] = [
+const REFUSED: [(&str, &str); 37] = [
     // Misspelt, at every depth that is ours.
     ("replicas: 3", "'replicas' not allowed"),
     (
@@ -87,6 +87,10 @@ const REFUSED: [(&str, &str); 36] = [
         "at '/commonLabels/a': got number, want string",
     ),
     // Together.
+    (
+        "webhook: {caBundle: '-----BEGIN CERTIFICATE-----'}",
+        "webhook.caBundle is for tls.mode existingSecret",
+    ),
     (
         "hostNetwork: true",
         "set webhook.port to another, such as 10260",

@@ -32,8 +32,8 @@ The whole entry of a webhook.
       name: {{ include "transom.fullname" $root }}
       port: {{ $values.service.port }}
       path: {{ .path }}
-    {{- if and (eq $values.tls.mode "existingSecret") $values.webhook.caBundle }}
-    caBundle: {{ b64enc $values.webhook.caBundle }}
+    {{- with $values.webhook.caBundle }}
+    caBundle: {{ b64enc . }}
     {{- end }}
   # An object that is sent as another version of its kind is judged as well.
   matchPolicy: Equivalent
