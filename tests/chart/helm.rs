@@ -26,15 +26,22 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
     })
 }
 
-/// Says once, past the capture of tests that pass, that nothing of this is tested.
+/// Says what is not tested and why, past the capture of what tests print that pass.
+pub(crate) fn skipped(why: &str) {
+    let line = format!("SKIPPED: {why}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
+/// Helm, or a line that says once that it is missing.
 pub(crate) fn helm() -> Option<Helm> {
     static HELM: OnceLock<Option<PathBuf>> = OnceLock::new();
     let found = HELM.get_or_init(|| {
         let helm = program("helm");
         if helm.is_none() {
-            let line = b"SKIPPED: the chart: no helm in KUBEBUILDER_ASSETS or PATH; \
-                `go install helm.sh/helm/v4/cmd/helm@latest` makes it\n";
-            let _ = std::io::stderr().write_all(line);
+            skipped(
+                "the chart: no helm in KUBEBUILDER_ASSETS or PATH; \
+                 `go install helm.sh/helm/v4/cmd/helm@latest` makes it",
+            );
         }
         helm
     });

@@ -24,10 +24,10 @@ fn entries(manifests: &Manifests) -> Vec<&Value> {
 }
 
 fn entry<'m>(manifests: &'m Manifests, name: &str) -> &'m Value {
-    let found = entries(manifests).into_iter();
+    let name = format!("{name}.transom.dev");
+    let mut found = entries(manifests).into_iter();
     found
-        .filter(|entry| entry["name"] == format!("{name}.transom.dev"))
-        .next()
+        .find(|entry| entry["name"] == name)
         .unwrap_or_else(|| panic!("no {name}"))
 }
 
