@@ -25,7 +25,11 @@ const WINDOWS: (&str, &str) = (
     "windows-on-kubernetes.md",
     include_str!("../docs/windows-on-kubernetes.md"),
 );
-const PAGES: [(&str, &str); 1] = [WINDOWS];
+const COEXISTENCE: (&str, &str) = ("coexistence.md", include_str!("../docs/coexistence.md"));
+const PAGES: [(&str, &str); 2] = [WINDOWS, COEXISTENCE];
+
+/// The first line of a block that is given to the Helm chart.
+const VALUES: &str = "# values of the chart\n";
 
 /// The fenced blocks of a page in this language, without the indentation of their fence.
 fn blocks(page: &str, language: &str) -> Vec<String> {
@@ -50,11 +54,15 @@ fn file_name(block: &str) -> Option<&str> {
     name.ends_with(".yaml").then_some(name)
 }
 
+/// The documents of a block, as kubectl reads them.
 fn documents(block: &str) -> Vec<Value> {
-    let documents = block.split("\n---\n");
-    documents
-        .map(|text| serde_saphyr::from_str(text).unwrap_or_else(|e| panic!("{e}\n{text}")))
-        .collect()
+    let documents = transom::yaml::documents(block).unwrap_or_else(|e| panic!("{e:?}\n{block}"));
+    let json = documents.iter().map(|document| {
+        let mut json = Vec::new();
+        document.write_json(&mut json).unwrap();
+        serde_json::from_slice(&json).unwrap()
+    });
+    json.collect()
 }
 
 /// What `transom check -o concise` says of these files: everything that it prints, and its exit code.
@@ -147,14 +155,35 @@ fn every_object_is_one_of_its_kind() {
                     "ClusterRole" => assert_typed::<ClusterRole>(&object),
                     "RoleBinding" => assert_typed::<RoleBinding>(&object),
                     "Config" => drop(Policy::parse(&block).unwrap()),
-                    // A file of the kubelet, of which there is no type here.
-                    "KubeletConfiguration" => {}
+                    // A file of the kubelet, and a resource of Argo CD: there are no types of them here.
+                    "KubeletConfiguration" | "Application" => {}
                     other => panic!("{name}: {other}"),
                 }
             }
         }
     }
     assert!(kinds.values().sum::<i32>() > 10, "{kinds:?}");
+}
+
+#[test]
+fn the_configuration_in_values_of_the_chart_is_valid() {
+    let mut seen = 0;
+    for (name, page) in PAGES {
+        for block in blocks(page, "yaml") {
+            if !block.starts_with(VALUES) {
+                assert!(block.contains("kind: "), "{name}: what is this?\n{block}");
+                continue;
+            }
+            let mut values = documents(&block).remove(0);
+            let config = values["config"].as_object_mut().unwrap();
+            config.insert("apiVersion".to_owned(), "transom.dev/v1alpha1".into());
+            config.insert("kind".to_owned(), "Config".into());
+            let text = values["config"].to_string();
+            Policy::parse(&text).unwrap_or_else(|e| panic!("{name}: {e}\n{block}"));
+            seen += 1;
+        }
+    }
+    assert!(seen > 1, "{seen}");
 }
 
 /// The headings of a page, as a browser finds them.
