@@ -20,7 +20,7 @@ use clap_complete::Shell;
 
 pub use check::{CheckArgs, FailOn};
 pub use cluster::ClusterArgs;
-pub use config::{ConfigCheckArgs, ConfigCommand, ConfigFormat, ShowArgs};
+pub use config::{ConditionsArgs, ConfigCheckArgs, ConfigCommand, ConfigFormat, ShowArgs};
 pub use explain::ExplainArgs;
 pub use man::ManArgs;
 pub use probe::ProbeArgs;
