@@ -18,7 +18,7 @@ use anyhow::{Context, Error, Result, anyhow, bail};
 use futures_util::StreamExt;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Client;
-use kube::api::{Api, DynamicObject, ObjectMeta, PostParams};
+use kube::api::{Api, DynamicObject, ObjectMeta, Patch, PatchParams, PostParams};
 use tokio::sync::watch;
 
 use super::bundle::{self, FIELD_MANAGER, Kind};
@@ -236,13 +236,19 @@ impl Keeper {
             let gone = found.is_none();
             let mut wanted = found.unwrap_or_else(|| self.frame.clone());
             secret::write(&contents, &mut wanted);
-            let by = PostParams {
-                field_manager: Some(FIELD_MANAGER.to_owned()),
-                ..PostParams::default()
-            };
             let written = match gone {
-                true => secrets.create(&by, &wanted).await,
-                false => secrets.replace(&name, &by, &wanted).await,
+                true => {
+                    // An apply names what it makes, so that RBAC can say which Secret that may be.
+                    let by = PatchParams::apply(FIELD_MANAGER);
+                    secrets.patch(&name, &by, &Patch::Apply(&wanted)).await
+                }
+                false => {
+                    let by = PostParams {
+                        field_manager: Some(FIELD_MANAGER.to_owned()),
+                        ..PostParams::default()
+                    };
+                    secrets.replace(&name, &by, &wanted).await
+                }
             };
             match written {
                 Ok(_) => {
@@ -253,8 +259,7 @@ impl Keeper {
                     self.memory = Some(contents);
                 }
                 // Somebody was faster, or has taken it away.
-                Err(error) if matches!(code(&error), Some(404 | 409)) && !gone => {}
-                Err(error) if code(&error) == Some(409) => {}
+                Err(error) if matches!(code(&error), Some(404 | 409)) => {}
                 Err(error) => {
                     self.metrics.ca_is_in_secret(false);
                     let verb = if gone { "create" } else { "update" };
