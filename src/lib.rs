@@ -54,6 +54,7 @@ pub mod policy;
 pub mod probe;
 pub mod review;
 pub mod rules;
+pub mod scan;
 pub mod server;
 mod terminal;
 pub mod webhook;

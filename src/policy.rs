@@ -85,6 +85,12 @@ impl Policy {
         Err(ConfigError::new(written.locate(problems)))
     }
 
+    /// As if all namespaces were in mode `enforce`, but those that are off by name.
+    pub fn enforce_everywhere(&mut self) {
+        self.namespaces.retain(|_, mode| *mode == Mode::Off);
+        self.mode = Mode::Enforce;
+    }
+
     /// What is done about this tier of a rule.
     pub(crate) fn action(&self, rule: RuleId, tier: u8) -> Action {
         self.actions[usize::from(rule)][usize::from(tier)]
