@@ -49,7 +49,11 @@ fn command(file: &FileReport, item: Item<'_>) -> String {
             )
         }
         Item::Problem(problem) | Item::Oddity(problem) => {
-            ("transom check".to_owned(), shown::problem(problem))
+            let title = match file.source {
+                Source::File => "transom check",
+                Source::Cluster => "transom scan",
+            };
+            (title.to_owned(), shown::problem(problem))
         }
     };
     let message = data(&format!("{subject}{message}"));
