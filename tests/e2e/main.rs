@@ -1,0 +1,85 @@
+//! Transom in a real control plane, with simulated nodes.
+//!
+//! The tests need the programs in the directory that KUBEBUILDER_ASSETS names; `tests/assets/build` makes them. All
+//! share one control plane, each in namespaces of its own, with a Transom of its own.
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)] // A test, whose functions clippy does not know as such.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use libtest_mimic::{Arguments, Trial};
+
+#[path = "../support/client.rs"]
+mod client;
+mod cluster;
+mod http;
+mod kubectl;
+mod process;
+mod transom;
+
+mod placed;
+
+use cluster::Cluster;
+
+/// Only keeps a test from hanging.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+type Test = (&'static str, fn(&Cluster));
+
+const TESTS: &[&[Test]] = &[placed::TESTS];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let Some(assets) = std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from) else {
+        println!(
+            "SKIPPED: e2e: KUBEBUILDER_ASSETS is not set; run: \
+             KUBEBUILDER_ASSETS=$(tests/assets/build) cargo test --test e2e"
+        );
+        return ExitCode::SUCCESS;
+    };
+    let missing = Cluster::missing(&assets);
+    if !missing.is_empty() {
+        eprintln!(
+            "FAILED: e2e: KUBEBUILDER_ASSETS={} has no {}; tests/assets/build makes them",
+            assets.display(),
+            missing.join(", no ")
+        );
+        return ExitCode::FAILURE;
+    }
+    if arguments.list {
+        let nothing = |(name, _): &Test| Trial::test(*name, || Ok(()));
+        let trials = TESTS.concat().iter().map(nothing).collect();
+        return libtest_mimic::run(&arguments, trials).exit_code();
+    }
+    let mut cluster = Arc::new(Cluster::start(&assets));
+    let trial = |&(name, test): &Test| {
+        let cluster = Arc::clone(&cluster);
+        Trial::test(name, move || {
+            test(&cluster);
+            Ok(())
+        })
+    };
+    let trials = TESTS.concat().iter().map(trial).collect();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    if conclusion.has_failed()
+        && let Some(cluster) = Arc::get_mut(&mut cluster)
+    {
+        eprintln!("the logs are kept in {}", cluster.keep_logs().display());
+    }
+    drop(cluster);
+    conclusion.exit_code()
+}
+
+/// Asks again and again until there is an answer.
+fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(started.elapsed() < PATIENCE, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

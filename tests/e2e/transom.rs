@@ -1,0 +1,157 @@
+//! Transom as its own program beside the API server, registered as examples/webhooks.yaml says.
+//!
+//! An installation sees only the namespaces that carry its label, so that tests do not meet each other's.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use base64::Engine;
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::cluster::Cluster;
+use crate::eventually;
+use crate::kubectl::Namespace;
+use crate::process::Process;
+
+/// The label of a namespace that says which installation sees it.
+const LABEL: &str = "e2e.transom.dev/installation";
+
+/// What differs from the defaults.
+#[derive(Default)]
+pub(crate) struct Options<'a> {
+    /// Keys of the configuration besides its head, as YAML.
+    pub(crate) config: &'a str,
+    /// Of both webhooks; Ignore if empty, as in examples/webhooks.yaml.
+    pub(crate) failure_policy: &'a str,
+}
+
+pub(crate) struct Transom<'a> {
+    cluster: &'a Cluster,
+    name: &'static str,
+    process: Option<Process>,
+    address: SocketAddr,
+}
+
+impl<'a> Transom<'a> {
+    /// Starts Transom, registers it, and waits until the API server calls it.
+    pub(crate) fn install(cluster: &'a Cluster, name: &'static str, options: &Options<'_>) -> Self {
+        let directory = cluster.directory().join(format!("transom-{name}"));
+        std::fs::create_dir(&directory).unwrap();
+        let (cert, key) = cluster.authority().leaf_for(&["transom.transom.svc"]);
+        std::fs::write(directory.join("tls.crt"), cert).unwrap();
+        std::fs::write(directory.join("tls.key"), key).unwrap();
+        let config = format!(
+            "apiVersion: transom.dev/v1alpha1\nkind: Config\n{}\n",
+            options.config
+        );
+        std::fs::write(directory.join("config.yaml"), config).unwrap();
+        let (process, address) = serve(&directory, "127.0.0.1:0");
+        let transom = Self {
+            cluster,
+            name,
+            process: Some(process),
+            address,
+        };
+        transom.register(options);
+        transom
+    }
+
+    /// A namespace that this installation sees, with these labels besides.
+    pub(crate) fn namespace(&self, purpose: &str, labels: &[(&str, &str)]) -> Namespace<'a> {
+        let labels = [&[(LABEL, self.name)], labels].concat();
+        self.cluster.namespace(purpose, &labels)
+    }
+
+    /// Ends the program; the registration stays.
+    pub(crate) fn stop(&mut self) {
+        self.process.take().unwrap().stop();
+    }
+
+    /// Starts the program again where the API server looks for it.
+    pub(crate) fn start(&mut self) {
+        let directory = self
+            .cluster
+            .directory()
+            .join(format!("transom-{}", self.name));
+        let (process, _) = serve(&directory, &self.address.to_string());
+        self.process = Some(process);
+    }
+
+    fn register(&self, options: &Options<'_>) {
+        let ca = base64::engine::general_purpose::STANDARD.encode(self.cluster.authority().pem());
+        let examples = include_str!("../../examples/webhooks.yaml");
+        let configurations: Vec<Value> = serde_saphyr::from_multiple(examples).unwrap();
+        let namespace = self.namespace("install", &[]);
+        for mut configuration in configurations {
+            configuration["metadata"]["name"] = json!(format!("transom-{}", self.name));
+            let webhook = &mut configuration["webhooks"][0];
+            webhook["clientConfig"]["caBundle"] = json!(ca);
+            webhook["clientConfig"]["service"]["port"] = json!(self.address.port());
+            if !options.failure_policy.is_empty() {
+                webhook["failurePolicy"] = json!(options.failure_policy);
+            }
+            let selector = webhook["namespaceSelector"]["matchExpressions"].as_array_mut();
+            selector
+                .unwrap()
+                .push(json!({"key": LABEL, "operator": "In", "values": [self.name]}));
+            namespace.create(&configuration.to_string());
+        }
+        self.wait_until_called(&namespace);
+    }
+
+    /// The API server learns of webhooks a moment after they are created.
+    fn wait_until_called(&self, namespace: &Namespace<'_>) {
+        let pod = json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"},
+            "spec": {
+                "nodeSelector": {"kubernetes.io/os": "windows"},
+                "containers": [{"name": "a", "image": "a"}],
+            },
+        });
+        let mut denied = pod.clone();
+        denied["spec"]["hostIPC"] = json!(true);
+        let path = format!("/api/v1/namespaces/{}/pods?dryRun=All", namespace.name());
+        let create = |pod: &Value| {
+            let answer = self.cluster.api().ask(Method::POST, &path, Some(pod));
+            answer.unwrap()
+        };
+        eventually("both webhooks are called", || {
+            let (_, body) = create(&pod);
+            let patched: Value = serde_json::from_slice(&body).unwrap();
+            let (status, _) = create(&denied);
+            (patched["spec"]["os"]["name"] == "windows" && status == 403).then_some(())
+        });
+    }
+}
+
+/// Starts the program with what is in `directory`; it and where it listens.
+fn serve(directory: &Path, bind: &str) -> (Process, SocketAddr) {
+    let args = [
+        "serve",
+        "--config=config.yaml",
+        "--tls-cert-file=tls.crt",
+        "--tls-private-key-file=tls.key",
+        "--log-format=json",
+        "--drain-seconds=0",
+        "--admin-bind=127.0.0.1:0",
+        "--bind",
+        bind,
+    ];
+    let program = Path::new(env!("CARGO_BIN_EXE_transom"));
+    let args = args.map(str::to_owned);
+    let before = std::fs::read_to_string(directory.join("transom.log")).unwrap_or_default();
+    let mut process = Process::start(directory, "transom", program, &args, "TERM");
+    let address = eventually("transom serve is ready", || {
+        process.must_run();
+        let log = process.log();
+        let events = log[before.len()..].lines();
+        let mut events = events.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let ready = events.find(|event| {
+            let message = event["message"].as_str().unwrap_or_default();
+            message.starts_with("ready:")
+        })?;
+        Some(ready["address"].as_str().unwrap().parse().unwrap())
+    });
+    (process, address)
+}
