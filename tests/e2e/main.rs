@@ -14,11 +14,14 @@ use libtest_mimic::{Arguments, Trial};
 #[path = "../support/client.rs"]
 mod client;
 mod cluster;
+#[path = "../common/mod.rs"]
+mod common;
 mod http;
 mod kubectl;
 mod process;
 mod transom;
 
+mod oracle;
 mod placed;
 
 use cluster::Cluster;
@@ -28,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 type Test = (&'static str, fn(&Cluster));
 
-const TESTS: &[&[Test]] = &[placed::TESTS];
+const TESTS: &[&[Test]] = &[placed::TESTS, oracle::TESTS];
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
