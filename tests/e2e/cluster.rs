@@ -3,7 +3,6 @@
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use hyper::Method;
@@ -38,7 +37,6 @@ pub(crate) struct Cluster {
     authority: Authority,
     assets: PathBuf,
     directory: TempDir,
-    namespaces: AtomicU32,
 }
 
 impl Cluster {
@@ -97,7 +95,6 @@ impl Cluster {
             authority,
             assets: assets.to_owned(),
             directory,
-            namespaces: AtomicU32::new(0),
         };
         cluster.add_nodes(kwok_port);
         cluster
@@ -125,14 +122,8 @@ impl Cluster {
         );
     }
 
-    /// A namespace that nobody else has, with these labels; its default ServiceAccount is there.
-    pub(crate) fn namespace(&self, purpose: &str, labels: &[(&str, &str)]) -> Namespace<'_> {
-        let number = self.namespaces.fetch_add(1, Ordering::Relaxed);
-        let name = match number {
-            // The first one is that of the Service.
-            0 => purpose.to_owned(),
-            _ => format!("{purpose}-{number}"),
-        };
+    /// A new namespace of this name, with these labels; its default ServiceAccount is there.
+    pub(crate) fn namespace(&self, name: &str, labels: &[(&str, &str)]) -> Namespace<'_> {
         let labels: serde_json::Map<_, _> = labels
             .iter()
             .map(|(key, value)| ((*key).to_owned(), json!(value)))
@@ -142,7 +133,7 @@ impl Cluster {
             "kind": "Namespace",
             "metadata": {"name": name, "labels": labels},
         });
-        let namespace = Namespace::new(self, name);
+        let namespace = Namespace::new(self, name.to_owned());
         namespace.create(&object.to_string());
         eventually("the default ServiceAccount", || {
             namespace
@@ -260,6 +251,9 @@ impl Files<'_> {
                 &format!("--initial-cluster=default=http://127.0.0.1:{peer_port}"),
                 "--cert-file=server.crt",
                 "--key-file=server.key",
+                // What etcd shows itself, where it asks on behalf of a JSON request.
+                "--client-cert-file=client.crt",
+                "--client-key-file=client.key",
                 "--client-cert-auth",
                 "--trusted-ca-file=ca.crt",
                 // Nobody needs the data after a crash.

@@ -29,10 +29,6 @@ impl<'a> Namespace<'a> {
         &self.name
     }
 
-    pub(crate) fn cluster(&self) -> &'a Cluster {
-        self.cluster
-    }
-
     /// Writes a manifest for a later command.
     pub(crate) fn file(&self, name: &str, content: &str) {
         std::fs::write(self.files.path().join(name), content).unwrap();
@@ -65,6 +61,12 @@ impl<'a> Namespace<'a> {
     pub(crate) fn get(&self, args: &[&str]) -> Value {
         let json = self.ok(&[&["get", "-o", "json"], args].concat());
         serde_json::from_str(&json).unwrap()
+    }
+
+    /// Writes a manifest and applies it, as a user does.
+    pub(crate) fn apply(&self, file: &str, manifest: &str) -> Told {
+        self.file(file, manifest);
+        self.kubectl(&["apply", "-f", file])
     }
 
     /// The pods with this label `app`.

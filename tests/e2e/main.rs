@@ -21,8 +21,16 @@ mod kubectl;
 mod process;
 mod transom;
 
+mod availability;
+mod daemon_sets;
+mod debug;
 mod oracle;
 mod placed;
+mod pod_security;
+mod sidecar;
+mod stored;
+mod words;
+mod workloads;
 
 use cluster::Cluster;
 
@@ -31,7 +39,18 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 type Test = (&'static str, fn(&Cluster));
 
-const TESTS: &[&[Test]] = &[placed::TESTS, oracle::TESTS];
+const TESTS: &[&[Test]] = &[
+    placed::TESTS,
+    daemon_sets::TESTS,
+    oracle::TESTS,
+    availability::TESTS,
+    debug::TESTS,
+    pod_security::TESTS,
+    sidecar::TESTS,
+    stored::TESTS,
+    words::TESTS,
+    workloads::TESTS,
+];
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
@@ -74,6 +93,9 @@ fn main() -> ExitCode {
     drop(cluster);
     conclusion.exit_code()
 }
+
+/// An image that only Windows can run; nothing else tells that the pod is for Windows.
+const WINDOWS_IMAGE: &str = "mcr.microsoft.com/windows/servercore/iis:windowsservercore-ltsc2022";
 
 /// Asks again and again until there is an answer.
 fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {

@@ -109,7 +109,7 @@ fn of_windows_pods_what_the_api_server_refuses_is_what_we_deny(cluster: &Cluster
 }
 
 fn an_ephemeral_container_that_we_repaired_is_accepted(cluster: &Cluster) {
-    let namespace = cluster.namespace("oracle", &[]);
+    let namespace = cluster.namespace("oracle-ephemeral", &[]);
     let pod = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "debugged"},
         "spec": {"os": {"name": "windows"}, "containers": [{"name": "a", "image": "a"}]},

@@ -8,14 +8,16 @@ use std::path::Path;
 use base64::Engine;
 use hyper::Method;
 use serde_json::{Value, json};
+use tokio::net::TcpStream;
 
+use crate::client::{exchange, get};
 use crate::cluster::Cluster;
 use crate::eventually;
 use crate::kubectl::Namespace;
 use crate::process::Process;
 
 /// The label of a namespace that says which installation sees it.
-const LABEL: &str = "e2e.transom.dev/installation";
+pub(crate) const LABEL: &str = "e2e.transom.dev/installation";
 
 /// What differs from the defaults.
 #[derive(Default)]
@@ -31,6 +33,7 @@ pub(crate) struct Transom<'a> {
     name: &'static str,
     process: Option<Process>,
     address: SocketAddr,
+    admin_address: SocketAddr,
 }
 
 impl<'a> Transom<'a> {
@@ -46,21 +49,22 @@ impl<'a> Transom<'a> {
             options.config
         );
         std::fs::write(directory.join("config.yaml"), config).unwrap();
-        let (process, address) = serve(&directory, "127.0.0.1:0");
+        let (process, [address, admin_address]) = serve(&directory, "127.0.0.1:0");
         let transom = Self {
             cluster,
             name,
             process: Some(process),
             address,
+            admin_address,
         };
         transom.register(options);
         transom
     }
 
     /// A namespace that this installation sees, with these labels besides.
-    pub(crate) fn namespace(&self, purpose: &str, labels: &[(&str, &str)]) -> Namespace<'a> {
+    pub(crate) fn namespace(&self, name: &str, labels: &[(&str, &str)]) -> Namespace<'a> {
         let labels = [&[(LABEL, self.name)], labels].concat();
-        self.cluster.namespace(purpose, &labels)
+        self.cluster.namespace(name, &labels)
     }
 
     /// Ends the program; the registration stays.
@@ -74,15 +78,16 @@ impl<'a> Transom<'a> {
             .cluster
             .directory()
             .join(format!("transom-{}", self.name));
-        let (process, _) = serve(&directory, &self.address.to_string());
+        let (process, addresses) = serve(&directory, &self.address.to_string());
         self.process = Some(process);
+        [self.address, self.admin_address] = addresses;
     }
 
     fn register(&self, options: &Options<'_>) {
         let ca = base64::engine::general_purpose::STANDARD.encode(self.cluster.authority().pem());
         let examples = include_str!("../../examples/webhooks.yaml");
         let configurations: Vec<Value> = serde_saphyr::from_multiple(examples).unwrap();
-        let namespace = self.namespace("install", &[]);
+        let namespace = self.namespace(&format!("install-{}", self.name), &[]);
         for mut configuration in configurations {
             configuration["metadata"]["name"] = json!(format!("transom-{}", self.name));
             let webhook = &mut configuration["webhooks"][0];
@@ -104,29 +109,41 @@ impl<'a> Transom<'a> {
     fn wait_until_called(&self, namespace: &Namespace<'_>) {
         let pod = json!({
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"},
-            "spec": {
-                "nodeSelector": {"kubernetes.io/os": "windows"},
-                "containers": [{"name": "a", "image": "a"}],
-            },
+            "spec": {"os": {"name": "windows"}, "containers": [{"name": "a", "image": "a"}]},
         });
-        let mut denied = pod.clone();
-        denied["spec"]["hostIPC"] = json!(true);
         let path = format!("/api/v1/namespaces/{}/pods?dryRun=All", namespace.name());
-        let create = |pod: &Value| {
-            let answer = self.cluster.api().ask(Method::POST, &path, Some(pod));
-            answer.unwrap()
-        };
         eventually("both webhooks are called", || {
-            let (_, body) = create(&pod);
-            let patched: Value = serde_json::from_slice(&body).unwrap();
-            let (status, _) = create(&denied);
-            (patched["spec"]["os"]["name"] == "windows" && status == 403).then_some(())
+            let answer = self.cluster.api().ask(Method::POST, &path, Some(&pod));
+            assert_eq!(answer.unwrap().0, 201);
+            (self.calls("mutate") > 0 && self.calls("validate") > 0).then_some(())
         });
+    }
+
+    /// How many reviews this webhook has answered, by its metrics.
+    pub(crate) fn calls(&self, webhook: &str) -> u64 {
+        let metrics = self.metrics();
+        let counted = metrics.lines().filter(|line| {
+            line.starts_with("transom_admission_requests_total{")
+                && line.contains(&format!("webhook=\"{webhook}\""))
+        });
+        let count = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap();
+        counted.map(count).sum()
+    }
+
+    fn metrics(&self) -> String {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let mut stream = TcpStream::connect(self.admin_address).await.unwrap();
+            exchange(&mut stream, &get("/metrics")).await.body
+        })
     }
 }
 
-/// Starts the program with what is in `directory`; it and where it listens.
-fn serve(directory: &Path, bind: &str) -> (Process, SocketAddr) {
+/// Starts the program with what is in `directory`; it, and where it listens for reviews and for its operators.
+fn serve(directory: &Path, bind: &str) -> (Process, [SocketAddr; 2]) {
     let args = [
         "serve",
         "--config=config.yaml",
@@ -142,7 +159,7 @@ fn serve(directory: &Path, bind: &str) -> (Process, SocketAddr) {
     let args = args.map(str::to_owned);
     let before = std::fs::read_to_string(directory.join("transom.log")).unwrap_or_default();
     let mut process = Process::start(directory, "transom", program, &args, "TERM");
-    let address = eventually("transom serve is ready", || {
+    let addresses = eventually("transom serve is ready", || {
         process.must_run();
         let log = process.log();
         let events = log[before.len()..].lines();
@@ -151,7 +168,9 @@ fn serve(directory: &Path, bind: &str) -> (Process, SocketAddr) {
             let message = event["message"].as_str().unwrap_or_default();
             message.starts_with("ready:")
         })?;
-        Some(ready["address"].as_str().unwrap().parse().unwrap())
+        Some(
+            ["address", "admin_address"].map(|name| ready[name].as_str().unwrap().parse().unwrap()),
+        )
     });
-    (process, address)
+    (process, addresses)
 }
