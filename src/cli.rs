@@ -17,7 +17,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub use check::{CheckArgs, FailOn};
-pub use config::{ConfigCheckArgs, ConfigCommand, ConfigFormat, ShowArgs};
+pub use config::{ConditionsArgs, ConfigCheckArgs, ConfigCommand, ConfigFormat, ShowArgs};
 pub use explain::ExplainArgs;
 pub use man::ManArgs;
 pub use profile::ProfileArg;

@@ -7,6 +7,7 @@
 mod acting;
 pub(crate) mod affinity;
 pub(crate) mod build;
+pub(crate) mod cel;
 mod decisive;
 mod declared;
 mod hint;
@@ -26,6 +27,7 @@ use hint::hint;
 use image::ImagePatterns;
 use text::is_windows_text;
 
+pub use cel::{Condition, chart_template};
 pub(crate) use declared::detect_service;
 pub(crate) use hint::{WINDOWS_TAINTS, is_adrift};
 pub use source::Source;

@@ -18,7 +18,7 @@ use crate::config::{
 use crate::mode::Mode;
 use crate::object::trie::Trie;
 use crate::os::image::ImagePatterns;
-use crate::os::{EvidencePolicy, OS_LABEL, Os, WINDOWS_TAINTS};
+use crate::os::{Condition, EvidencePolicy, OS_LABEL, Os, WINDOWS_TAINTS};
 use crate::placement::{Operator, PlacementPolicy, Selector, Toleration};
 use crate::review::fields;
 use crate::rules::{self, Action, Profile, Rule, RuleId};
@@ -64,6 +64,13 @@ impl Policy {
     /// cannot be.
     pub fn parse(yaml: &str) -> Result<Self, ConfigError> {
         Self::of(&Written::read(yaml)?)
+    }
+
+    /// The CEL expression that lets through to the webhooks what may be of interest to them under this
+    /// configuration, for `matchConditions`. What only namespaces, nodes or registries know is not in an object,
+    /// and not in there.
+    pub fn expression(&self, condition: Condition) -> String {
+        condition.expression(&self.evidence)
     }
 
     /// What is made of a configuration that was read.

@@ -1,4 +1,5 @@
-//! docs/rules.md and docs/kep-116.md are what the rule table makes of them.
+//! docs/rules.md and docs/kep-116.md are what the rule table makes of them, and the chart's conditions what the
+//! table of evidence makes of them.
 //!
 //! `just docs`, or `UPDATE_DOCS=1 cargo test --test docs`, writes them anew.
 #![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
@@ -11,9 +12,7 @@ use transom::explain::markdown;
 use transom::rules::{self, Rule};
 
 fn assert_current(name: &str, page: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("docs")
-        .join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&path, page).unwrap();
     }
@@ -22,7 +21,7 @@ fn assert_current(name: &str, page: &str) {
     let different = lines.into_iter().find(|(_, (old, new))| old != new);
     assert!(
         written == page,
-        "docs/{name} is stale: `just docs`, or `UPDATE_DOCS=1 cargo test --test docs`, renews it{}",
+        "{name} is stale: `just docs`, or `UPDATE_DOCS=1 cargo test --test docs`, renews it{}",
         different.map_or_else(String::new, |(i, (old, new))| {
             format!("\nline {}:\n- {old}\n+ {new}", i + 1)
         })
@@ -31,12 +30,18 @@ fn assert_current(name: &str, page: &str) {
 
 #[test]
 fn the_page_of_the_rules_is_current() {
-    assert_current("rules.md", &markdown::rules_page());
+    assert_current("docs/rules.md", &markdown::rules_page());
 }
 
 #[test]
 fn the_page_of_the_kep_is_current() {
-    assert_current("kep-116.md", &kep::page());
+    assert_current("docs/kep-116.md", &kep::page());
+}
+
+#[test]
+fn the_conditions_of_the_chart_are_current() {
+    let name = "charts/transom/templates/_conditions.tpl";
+    assert_current(name, &transom::os::chart_template());
 }
 
 #[test]

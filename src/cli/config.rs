@@ -36,6 +36,20 @@ pub enum ConfigCommand {
     /// could not be read.
     #[command(verbatim_doc_comment)]
     Show(ShowArgs),
+
+    /// Print the matchConditions that keep plain Linux pods from ever reaching the webhooks
+    ///
+    /// A list for both webhook configurations, where somebody writes them by hand; the Helm chart has the
+    /// same. The API server evaluates the expression (CEL) itself, so that what it leaves out neither waits for
+    /// Transom nor depends on it. It lets everything through in which this configuration sees evidence of
+    /// Windows. Not in an object, and so not in the expression, is what namespaces' labels (transom.dev/os,
+    /// transom.dev/linux-guard), nodes and registries know.
+    ///
+    ///   transom config conditions --config config.yaml
+    ///
+    /// Exit codes as those of show.
+    #[command(verbatim_doc_comment)]
+    Conditions(ConditionsArgs),
 }
 
 /// Flags of `transom config check`.
@@ -60,6 +74,20 @@ pub struct ShowArgs {
     /// How it is written
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
     pub output: ConfigFormat,
+}
+
+/// Flags of `transom config conditions`.
+#[derive(Args, Debug)]
+pub struct ConditionsArgs {
+    /// Configuration file, - for stdin; without it, the defaults
+    #[arg(long, env = "TRANSOM_CONFIG", value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Leave out only what plainly asks for Linux
+    ///
+    /// For linuxGuard: true, and wherever pods matter that do not say what they are for.
+    #[arg(long)]
+    pub not_linux: bool,
 }
 
 /// How a configuration is written.

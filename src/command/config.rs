@@ -1,4 +1,4 @@
-//! `transom config check` and `transom config show`.
+//! `transom config check`, `transom config show` and `transom config conditions`.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,16 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 
-use crate::cli::{self, ConfigCheckArgs, ConfigCommand, ConfigFormat, ShowArgs};
+use crate::cli::{self, ConditionsArgs, ConfigCheckArgs, ConfigCommand, ConfigFormat, ShowArgs};
 use crate::config::{ConfigError, Written};
+use crate::os::Condition;
 use crate::policy::{self, Policy, Shown};
 use crate::terminal::{print, tell};
 
 pub(super) fn run(command: ConfigCommand) -> Result<ExitCode> {
     match command {
         ConfigCommand::Check(ConfigCheckArgs { files }) => check(&files),
+        ConfigCommand::Conditions(args) => conditions(args),
         ConfigCommand::Show(args) => show(args),
     }
 }
@@ -61,29 +63,47 @@ fn show(args: ShowArgs) -> Result<ExitCode> {
         profile,
         output,
     } = args;
-    let (name, bytes) = match &config {
-        Some(path) => (name(path), Some(read(path)?)),
-        None => (String::new(), None),
+    said_of(config.as_deref(), |name, mut written| {
+        written.config.profile = profile.name.unwrap_or(written.config.profile);
+        let shown = Shown::new(&written, name, profile.from)?;
+        Ok(match output {
+            ConfigFormat::Yaml => shown.yaml(),
+            ConfigFormat::Json => format!("{:#}\n", shown.json()),
+        })
+    })
+}
+
+fn conditions(args: ConditionsArgs) -> Result<ExitCode> {
+    let ConditionsArgs { config, not_linux } = args;
+    let condition = match not_linux {
+        true => Condition::NotLinux,
+        false => Condition::Evidence,
     };
-    let shown = |bytes: &[u8], written: Result<Written, ConfigError>| {
-        let text = written.and_then(|mut written| {
-            written.config.profile = profile.name.unwrap_or(written.config.profile);
-            let shown = Shown::new(&written, &name, profile.from)?;
-            Ok(match output {
-                ConfigFormat::Yaml => shown.yaml(),
-                ConfigFormat::Json => format!("{:#}\n", shown.json()),
-            })
-        });
-        text.map_err(|error| error.report(&name, &String::from_utf8_lossy(bytes)))
+    said_of(config.as_deref(), |_, written| {
+        let expression = Policy::of(&written)?.expression(condition);
+        let name = condition.name();
+        Ok(format!(
+            "- name: {name}\n  expression: |-\n    {expression}\n"
+        ))
+    })
+}
+
+/// Prints what is said of a configuration, or what is wrong with it.
+fn said_of(
+    config: Option<&Path>,
+    say: impl FnOnce(&str, Written) -> Result<String, ConfigError>,
+) -> Result<ExitCode> {
+    let name = config.map(name).unwrap_or_default();
+    let bytes = config.map(read).transpose()?;
+    let written = match &bytes {
+        Some(bytes) => Written::from_bytes(bytes),
+        None => Ok(Written::default()),
     };
-    let text = match bytes {
-        Some(bytes) => shown(&bytes, Written::from_bytes(&bytes)),
-        None => shown(&[], Ok(Written::default())),
-    };
-    match text {
+    match written.and_then(|written| say(&name, written)) {
         Ok(text) => print(&text).map(|()| ExitCode::SUCCESS),
-        Err(report) => {
-            tell(&report);
+        Err(error) => {
+            let text = bytes.unwrap_or_default();
+            tell(&error.report(&name, &String::from_utf8_lossy(&text)));
             Ok(ExitCode::from(INVALID))
         }
     }

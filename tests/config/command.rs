@@ -163,20 +163,45 @@ fn what_is_shown_can_be_checked() {
 #[test]
 fn what_is_not_valid_is_not_shown() {
     let files = directory(&[("a.yaml", &config("mode: on"))]);
-    let output = run(files.path(), &["config", "show", "--config", "a.yaml"]);
-    let (code, stdout, stderr) = parts(&output);
-    assert_eq!((code, stdout), (1, ""));
-    assert!(
-        stderr.starts_with("a.yaml:3:7: mode: \"on\" is none of "),
-        "{stderr}"
-    );
-    let output = run(files.path(), &["config", "show", "--config", "b.yaml"]);
-    let (code, stdout, stderr) = parts(&output);
-    assert_eq!((code, stdout), (2, ""));
-    assert!(
-        stderr.starts_with("transom: cannot read b.yaml: "),
-        "{stderr}"
-    );
+    for command in ["show", "conditions"] {
+        let output = run(files.path(), &["config", command, "--config", "a.yaml"]);
+        let (code, stdout, stderr) = parts(&output);
+        assert_eq!((code, stdout), (1, ""));
+        assert!(
+            stderr.starts_with("a.yaml:3:7: mode: \"on\" is none of "),
+            "{stderr}"
+        );
+        let output = run(files.path(), &["config", command, "--config", "b.yaml"]);
+        let (code, stdout, stderr) = parts(&output);
+        assert_eq!((code, stdout), (2, ""));
+        assert!(
+            stderr.starts_with("transom: cannot read b.yaml: "),
+            "{stderr}"
+        );
+    }
+}
+
+/// What is in the expressions is tests/evidence' subject.
+#[test]
+fn conditions_are_yaml_for_a_webhook_configuration() {
+    let text = config("placement: {osLabelKey: example.com/os}");
+    let files = directory(&[("a.yaml", &text)]);
+    let policy = transom::policy::Policy::parse(&text).unwrap();
+    for (flag, condition) in [
+        (None, transom::os::Condition::Evidence),
+        (Some("--not-linux"), transom::os::Condition::NotLinux),
+    ] {
+        let args = ["config", "conditions", "--config", "a.yaml"].into_iter();
+        let output = run(files.path(), &args.chain(flag).collect::<Vec<_>>());
+        let (code, stdout, stderr) = parts(&output);
+        assert_eq!((code, stderr), (0, ""));
+        let read: Value = serde_saphyr::from_str(stdout).unwrap();
+        let expression = policy.expression(condition);
+        assert_eq!(
+            read,
+            serde_json::json!([{"name": condition.name(), "expression": expression}])
+        );
+    }
 }
 
 #[test]

@@ -8,7 +8,10 @@ mod common;
 mod against;
 mod alone;
 mod cluster;
+mod conditions;
 mod configured;
+#[path = "../properties/objects.rs"]
+mod objects;
 mod pieces;
 mod recordings;
 
