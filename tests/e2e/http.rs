@@ -42,6 +42,32 @@ impl Server {
             .build()?;
         runtime.block_on(async { self.connect().await?.send(method, path, body).await })
     }
+
+    /// Over a few connections at once; a panic over one of them is one of the test.
+    pub(crate) fn for_each(
+        &self,
+        objects: &[Value],
+        ask: impl AsyncFn(&mut Connection, &Value) + Sync,
+    ) {
+        const CONNECTIONS: usize = 4;
+        std::thread::scope(|scope| {
+            for part in objects.chunks(objects.len().div_ceil(CONNECTIONS)) {
+                let ask = &ask;
+                scope.spawn(move || {
+                    let runtime = tokio::runtime::Builder::new_current_thread()
+                        .enable_all()
+                        .build()
+                        .unwrap();
+                    runtime.block_on(async {
+                        let mut connection = self.connect().await.unwrap();
+                        for object in part {
+                            ask(&mut connection, object).await;
+                        }
+                    });
+                });
+            }
+        });
+    }
 }
 
 pub(crate) struct Connection(SendRequest<Full<Bytes>>);

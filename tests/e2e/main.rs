@@ -16,12 +16,18 @@ mod client;
 mod cluster;
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../evidence/filter.rs"]
+mod filter;
 mod http;
 mod kubectl;
+#[path = "../properties/objects.rs"]
+mod objects;
 mod process;
 mod transom;
+mod webhook;
 
 mod availability;
+mod conditions;
 mod daemon_sets;
 mod debug;
 mod oracle;
@@ -44,6 +50,7 @@ const TESTS: &[&[Test]] = &[
     daemon_sets::TESTS,
     oracle::TESTS,
     availability::TESTS,
+    conditions::TESTS,
     debug::TESTS,
     pod_security::TESTS,
     sidecar::TESTS,

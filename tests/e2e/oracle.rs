@@ -59,7 +59,7 @@ fn of_windows_pods_what_the_api_server_refuses_is_what_we_deny(cluster: &Cluster
     let repairing = Policy::default();
     let pods = generate(&pods::pod(), PODS);
     let tally = Mutex::new(Tally::default());
-    for_each(cluster, &pods, async |connection, pod| {
+    cluster.api().for_each(&pods, async |connection, pod| {
         let (status, answer) = post(connection, &path, pod).await;
         let refused = refused(&answer);
         let [mutated, validated] = both(pod, &as_written);
@@ -130,7 +130,7 @@ fn an_ephemeral_container_that_we_repaired_is_accepted(cluster: &Cluster) {
         namespace.name()
     );
     let repaired = AtomicUsize::new(0);
-    for_each(cluster, &pods, async |connection, pod| {
+    cluster.api().for_each(&pods, async |connection, pod| {
         let mut review = review_of(pod, "UPDATE", Some(&old));
         review["request"]["subResource"] = json!("ephemeralcontainers");
         let mutated = ask_with(
@@ -152,28 +152,6 @@ fn an_ephemeral_container_that_we_repaired_is_accepted(cluster: &Cluster) {
     let repaired = repaired.into_inner();
     println!("{} ephemeral containers, {repaired} repaired", pods.len());
     assert!(repaired > 200);
-}
-
-/// Over a few connections at once; a panic in one of them is one of the test.
-fn for_each(cluster: &Cluster, pods: &[Value], ask: impl AsyncFn(&mut Connection, &Value) + Sync) {
-    const CONNECTIONS: usize = 4;
-    std::thread::scope(|scope| {
-        for part in pods.chunks(pods.len().div_ceil(CONNECTIONS)) {
-            let ask = &ask;
-            scope.spawn(move || {
-                let runtime = tokio::runtime::Builder::new_current_thread()
-                    .enable_all()
-                    .build()
-                    .unwrap();
-                runtime.block_on(async {
-                    let mut connection = cluster.api().connect().await.unwrap();
-                    for pod in part {
-                        ask(&mut connection, pod).await;
-                    }
-                });
-            });
-        }
-    });
 }
 
 async fn post(connection: &mut Connection, path: &str, pod: &Value) -> (u16, Value) {

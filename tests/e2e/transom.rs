@@ -3,7 +3,8 @@
 //! An installation sees only the namespaces that carry its label, so that tests do not meet each other's.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use base64::Engine;
 use hyper::Method;
@@ -19,6 +20,8 @@ use crate::process::Process;
 /// The label of a namespace that says which installation sees it.
 pub(crate) const LABEL: &str = "e2e.transom.dev/installation";
 
+const PROGRAM: &str = env!("CARGO_BIN_EXE_transom");
+
 /// What differs from the defaults.
 #[derive(Default)]
 pub(crate) struct Options<'a> {
@@ -26,6 +29,8 @@ pub(crate) struct Options<'a> {
     pub(crate) config: &'a str,
     /// Of both webhooks; Ignore if empty, as in examples/webhooks.yaml.
     pub(crate) failure_policy: &'a str,
+    /// With the conditions that the program prints for its configuration.
+    pub(crate) conditions: bool,
 }
 
 pub(crate) struct Transom<'a> {
@@ -39,7 +44,7 @@ pub(crate) struct Transom<'a> {
 impl<'a> Transom<'a> {
     /// Starts Transom, registers it, and waits until the API server calls it.
     pub(crate) fn install(cluster: &'a Cluster, name: &'static str, options: &Options<'_>) -> Self {
-        let directory = cluster.directory().join(format!("transom-{name}"));
+        let directory = directory(cluster, name);
         std::fs::create_dir(&directory).unwrap();
         let (cert, key) = cluster.authority().leaf_for(&["transom.transom.svc"]);
         std::fs::write(directory.join("tls.crt"), cert).unwrap();
@@ -74,11 +79,7 @@ impl<'a> Transom<'a> {
 
     /// Starts the program again where the API server looks for it.
     pub(crate) fn start(&mut self) {
-        let directory = self
-            .cluster
-            .directory()
-            .join(format!("transom-{}", self.name));
-        let (process, addresses) = serve(&directory, &self.address.to_string());
+        let (process, addresses) = serve(&self.directory(), &self.address.to_string());
         self.process = Some(process);
         [self.address, self.admin_address] = addresses;
     }
@@ -93,6 +94,9 @@ impl<'a> Transom<'a> {
             let webhook = &mut configuration["webhooks"][0];
             webhook["clientConfig"]["caBundle"] = json!(ca);
             webhook["clientConfig"]["service"]["port"] = json!(self.address.port());
+            if options.conditions {
+                webhook["matchConditions"] = self.conditions();
+            }
             if !options.failure_policy.is_empty() {
                 webhook["failurePolicy"] = json!(options.failure_policy);
             }
@@ -103,6 +107,19 @@ impl<'a> Transom<'a> {
             namespace.create(&configuration.to_string());
         }
         self.wait_until_called(&namespace);
+    }
+
+    fn conditions(&self) -> Value {
+        let file = self.directory().join("config.yaml");
+        let args = ["config", "conditions", "--config"];
+        let mut program = Command::new(PROGRAM);
+        let output = program.args(args).arg(file).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        serde_saphyr::from_slice(&output.stdout).unwrap()
+    }
+
+    fn directory(&self) -> PathBuf {
+        directory(self.cluster, self.name)
     }
 
     /// The API server learns of webhooks a moment after they are created.
@@ -142,6 +159,10 @@ impl<'a> Transom<'a> {
     }
 }
 
+fn directory(cluster: &Cluster, name: &str) -> PathBuf {
+    cluster.directory().join(format!("transom-{name}"))
+}
+
 /// Starts the program with what is in `directory`; it, and where it listens for reviews and for its operators.
 fn serve(directory: &Path, bind: &str) -> (Process, [SocketAddr; 2]) {
     let args = [
@@ -155,7 +176,7 @@ fn serve(directory: &Path, bind: &str) -> (Process, [SocketAddr; 2]) {
         "--bind",
         bind,
     ];
-    let program = Path::new(env!("CARGO_BIN_EXE_transom"));
+    let program = Path::new(PROGRAM);
     let args = args.map(str::to_owned);
     let before = std::fs::read_to_string(directory.join("transom.log")).unwrap_or_default();
     let mut process = Process::start(directory, "transom", program, &args, "TERM");

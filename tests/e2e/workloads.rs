@@ -30,7 +30,7 @@ fn template(os: &str) -> Value {
 }
 
 /// A manifest with a workload of each kind.
-fn every_kind(os: &str) -> Value {
+pub(crate) fn every_kind(os: &str) -> Value {
     let object = |group: &str, kind: &str, spec: Value| {
         let name = format!("{}-{os}", kind.to_lowercase());
         let mut object = json!({"apiVersion": group, "kind": kind, "metadata": {"name": name}});
