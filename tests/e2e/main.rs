@@ -30,6 +30,7 @@ mod availability;
 mod conditions;
 mod daemon_sets;
 mod debug;
+mod kinds;
 mod oracle;
 mod placed;
 mod pod_security;
@@ -52,6 +53,7 @@ const TESTS: &[&[Test]] = &[
     availability::TESTS,
     conditions::TESTS,
     debug::TESTS,
+    kinds::TESTS,
     pod_security::TESTS,
     sidecar::TESTS,
     stored::TESTS,
@@ -77,6 +79,8 @@ fn main() -> ExitCode {
         );
         return ExitCode::FAILURE;
     }
+    // The programs are started in other directories.
+    let assets = assets.canonicalize().unwrap();
     if arguments.list {
         let nothing = |(name, _): &Test| Trial::test(*name, || Ok(()));
         let trials = TESTS.concat().iter().map(nothing).collect();

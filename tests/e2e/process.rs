@@ -4,7 +4,6 @@
 //! A shell stands between: it holds the other end of a pipe from us, and when that closes, which also the death of
 //! our process does, it sends the program a signal.
 
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -40,18 +39,19 @@ impl Process {
             .append(true)
             .open(&log)
             .unwrap();
-        let shell = Command::new("sh")
+        let mut command = Command::new("sh");
+        command
             .args(["-c", SHELL, "sh", signal])
             .arg(program)
             .args(args)
             .current_dir(directory)
             .stdin(Stdio::piped())
             .stdout(output.try_clone().unwrap())
-            .stderr(output)
-            // A terminal's interrupt is for us alone; the pipe tells the rest.
-            .process_group(0)
-            .spawn()
-            .unwrap();
+            .stderr(output);
+        // A terminal's interrupt is for us alone; the pipe tells the rest.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let shell = command.spawn().unwrap();
         let name = name.to_owned();
         Self { name, shell, log }
     }

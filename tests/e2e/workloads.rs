@@ -35,9 +35,11 @@ pub(crate) fn every_kind(os: &str) -> Value {
         let name = format!("{}-{os}", kind.to_lowercase());
         let mut object = json!({"apiVersion": group, "kind": kind, "metadata": {"name": name}});
         object["metadata"]["labels"] = json!({"os": os});
-        object["spec"] = spec;
+        if !spec.is_null() {
+            object["spec"] = spec;
+        }
         // What a controller selects by.
-        if object["spec"]["selector"].is_object() {
+        if object.pointer("/spec/selector").is_some() {
             let labels = json!({"os": os, "kind": kind});
             let selector = match kind {
                 "ReplicationController" => &mut object["spec"]["selector"],
