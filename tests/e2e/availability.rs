@@ -4,17 +4,11 @@ use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::transom::{Options, Transom};
-use crate::{Test, WINDOWS_IMAGE, eventually};
+use crate::{WINDOWS_IMAGE, eventually};
 
-pub(crate) const TESTS: &[Test] = &[
-    (
-        "with_ignore_pods_are_admitted_unseen_while_transom_is_down",
-        with_ignore_pods_are_admitted_unseen_while_transom_is_down,
-    ),
-    (
-        "with_fail_windows_pods_wait_for_transom",
-        with_fail_windows_pods_wait_for_transom,
-    ),
+tests![
+    with_ignore_pods_are_admitted_unseen_while_transom_is_down,
+    with_fail_windows_pods_wait_for_transom,
 ];
 
 fn pod(name: &str) -> Value {

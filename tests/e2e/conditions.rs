@@ -14,22 +14,16 @@ use transom::policy::Policy;
 
 use crate::cluster::Cluster;
 use crate::common::KINDS;
+use crate::eventually;
 use crate::filter::{Filter, matters};
 use crate::objects::{any_object, linux_object, windows_object};
 use crate::transom::{LABEL, Options, Transom};
 use crate::webhook::Webhook;
 use crate::workloads::every_kind;
-use crate::{Test, eventually};
 
-pub(crate) const TESTS: &[Test] = &[
-    (
-        "the_api_server_calls_us_wherever_something_speaks_of_windows",
-        the_api_server_calls_us_wherever_something_speaks_of_windows,
-    ),
-    (
-        "with_all_of_transom_gone_and_fail_linux_is_admitted_as_ever",
-        with_all_of_transom_gone_and_fail_linux_is_admitted_as_ever,
-    ),
+tests![
+    the_api_server_calls_us_wherever_something_speaks_of_windows,
+    with_all_of_transom_gone_and_fail_linux_is_admitted_as_ever,
 ];
 
 const OBJECTS: usize = 3_000;

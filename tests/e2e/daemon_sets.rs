@@ -9,12 +9,9 @@ use crate::cluster::Cluster;
 use crate::kubectl::Namespace;
 use crate::placed::node;
 use crate::transom::{LABEL, Options, Transom};
-use crate::{Test, WINDOWS_IMAGE, eventually};
+use crate::{WINDOWS_IMAGE, eventually};
 
-pub(crate) const TESTS: &[Test] = &[(
-    "the_daemon_set_controller_is_content_with_the_pods_that_transom_patched",
-    the_daemon_set_controller_is_content_with_the_pods_that_transom_patched,
-)];
+tests![the_daemon_set_controller_is_content_with_the_pods_that_transom_patched,];
 
 /// A controller that were not content would replace its pods within a second.
 const WATCHED: Duration = Duration::from_secs(60);

@@ -1,14 +1,11 @@
 //! `kubectl debug`: of all its profiles, each puts what Windows refuses into a container.
 
+use crate::WINDOWS_IMAGE;
 use crate::cluster::Cluster;
 use crate::transom::{Options, Transom};
-use crate::{Test, WINDOWS_IMAGE};
 use serde_json::json;
 
-pub(crate) const TESTS: &[Test] = &[(
-    "kubectl_debug_works_with_every_profile",
-    kubectl_debug_works_with_every_profile,
-)];
+tests![kubectl_debug_works_with_every_profile,];
 
 const PROFILES: [&str; 6] = [
     "legacy",

@@ -6,20 +6,14 @@ use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::common::pod_spec_mut;
+use crate::eventually;
 use crate::kubectl::Namespace;
 use crate::transom::{Options, Transom};
 use crate::workloads::every_kind;
-use crate::{Test, eventually};
 
-pub(crate) const TESTS: &[Test] = &[
-    (
-        "every_kind_is_refused_at_the_path_of_its_field",
-        every_kind_is_refused_at_the_path_of_its_field,
-    ),
-    (
-        "every_kind_is_applied_again_changed_and_deleted",
-        every_kind_is_applied_again_changed_and_deleted,
-    ),
+tests![
+    every_kind_is_refused_at_the_path_of_its_field,
+    every_kind_is_applied_again_changed_and_deleted,
 ];
 
 fn objects(os: &str) -> Vec<Value> {

@@ -26,6 +26,13 @@ mod process;
 mod transom;
 mod webhook;
 
+/// The tests of a module, by their own names.
+macro_rules! tests {
+    [$($test:ident),* $(,)?] => {
+        pub(crate) const TESTS: &[crate::Test] = &[$((stringify!($test), $test)),*];
+    };
+}
+
 mod availability;
 mod conditions;
 mod daemon_sets;

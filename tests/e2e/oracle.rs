@@ -14,22 +14,15 @@ use transom::decision::Endpoint;
 use transom::facts::Facts;
 use transom::policy::Policy;
 
-use crate::Test;
 use crate::cluster::Cluster;
 use crate::common::{Answer, ask_with, bytes, create, review_of};
 use crate::http::Connection;
 
 mod pods;
 
-pub(crate) const TESTS: &[Test] = &[
-    (
-        "of_windows_pods_what_the_api_server_refuses_is_what_we_deny",
-        of_windows_pods_what_the_api_server_refuses_is_what_we_deny,
-    ),
-    (
-        "an_ephemeral_container_that_we_repaired_is_accepted",
-        an_ephemeral_container_that_we_repaired_is_accepted,
-    ),
+tests![
+    of_windows_pods_what_the_api_server_refuses_is_what_we_deny,
+    an_ephemeral_container_that_we_repaired_is_accepted,
 ];
 
 const PODS: usize = 10_000;

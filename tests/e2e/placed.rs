@@ -2,15 +2,12 @@
 
 use serde_json::{Value, json};
 
+use crate::WINDOWS_IMAGE;
 use crate::cluster::Cluster;
 use crate::kubectl::Namespace;
 use crate::transom::{Options, Transom};
-use crate::{Test, WINDOWS_IMAGE};
 
-pub(crate) const TESTS: &[Test] = &[(
-    "without_transom_a_windows_image_runs_on_a_linux_node_and_with_it_on_a_windows_node",
-    without_transom_a_windows_image_runs_on_a_linux_node_and_with_it_on_a_windows_node,
-)];
+tests![without_transom_a_windows_image_runs_on_a_linux_node_and_with_it_on_a_windows_node,];
 
 fn without_transom_a_windows_image_runs_on_a_linux_node_and_with_it_on_a_windows_node(
     cluster: &Cluster,

@@ -2,14 +2,11 @@
 
 use serde_json::{Value, json};
 
+use crate::WINDOWS_IMAGE;
 use crate::cluster::Cluster;
 use crate::transom::{LABEL, Options, Transom};
-use crate::{Test, WINDOWS_IMAGE};
 
-pub(crate) const TESTS: &[Test] = &[(
-    "a_windows_pod_is_admitted_to_a_restricted_namespace",
-    a_windows_pod_is_admitted_to_a_restricted_namespace,
-)];
+tests![a_windows_pod_is_admitted_to_a_restricted_namespace,];
 
 fn pod(name: &str, context: &Value) -> String {
     json!({

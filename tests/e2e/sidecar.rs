@@ -5,12 +5,9 @@ use serde_json::{Value, json};
 use crate::cluster::Cluster;
 use crate::transom::{LABEL, Options, Transom};
 use crate::webhook::Webhook;
-use crate::{Test, WINDOWS_IMAGE, eventually};
+use crate::{WINDOWS_IMAGE, eventually};
 
-pub(crate) const TESTS: &[Test] = &[(
-    "a_sidecar_that_is_injected_after_us_is_seen",
-    a_sidecar_that_is_injected_after_us_is_seen,
-)];
+tests![a_sidecar_that_is_injected_after_us_is_seen,];
 
 fn a_sidecar_that_is_injected_after_us_is_seen(cluster: &Cluster) {
     let transom = Transom::install(cluster, "sidecar", &Options::default());

@@ -6,17 +6,11 @@ use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::transom::{Options, Transom};
-use crate::{Test, WINDOWS_IMAGE, eventually};
+use crate::{WINDOWS_IMAGE, eventually};
 
-pub(crate) const TESTS: &[Test] = &[
-    (
-        "the_patch_is_in_etcd_and_the_reasons_are_in_the_audit_log",
-        the_patch_is_in_etcd_and_the_reasons_are_in_the_audit_log,
-    ),
-    (
-        "a_pod_that_a_controller_names_is_patched",
-        a_pod_that_a_controller_names_is_patched,
-    ),
+tests![
+    the_patch_is_in_etcd_and_the_reasons_are_in_the_audit_log,
+    a_pod_that_a_controller_names_is_patched,
 ];
 
 fn the_patch_is_in_etcd_and_the_reasons_are_in_the_audit_log(cluster: &Cluster) {

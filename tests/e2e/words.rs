@@ -2,17 +2,13 @@
 
 use std::fmt::Write;
 
-use crate::Test;
 use crate::cluster::Cluster;
 use crate::transom::{Options, Transom};
 
-pub(crate) const TESTS: &[Test] = &[
-    ("kubectl_prints_a_denial", kubectl_prints_a_denial),
-    ("kubectl_prints_warnings", kubectl_prints_warnings),
-    (
-        "a_mode_decides_how_findings_are_told",
-        a_mode_decides_how_findings_are_told,
-    ),
+tests![
+    kubectl_prints_a_denial,
+    kubectl_prints_warnings,
+    a_mode_decides_how_findings_are_told,
 ];
 
 const WEB: &str = include_str!("../../examples/web.yaml");

@@ -5,17 +5,11 @@ use serde_json::{Value, json};
 use crate::cluster::Cluster;
 use crate::kubectl::Namespace;
 use crate::transom::{Options, Transom};
-use crate::{Test, WINDOWS_IMAGE, eventually};
+use crate::{WINDOWS_IMAGE, eventually};
 
-pub(crate) const TESTS: &[Test] = &[
-    (
-        "every_kind_is_rolled_out_on_the_right_nodes",
-        every_kind_is_rolled_out_on_the_right_nodes,
-    ),
-    (
-        "workloads_live_their_lives_under_transom",
-        workloads_live_their_lives_under_transom,
-    ),
+tests![
+    every_kind_is_rolled_out_on_the_right_nodes,
+    workloads_live_their_lives_under_transom,
 ];
 
 fn template(os: &str) -> Value {
