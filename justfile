@@ -35,6 +35,10 @@ docs:
     UPDATE_DOCS=1 cargo test --test docs
     cargo run -- schema > docs/config.schema.json
 
+# What is generated of the chart, written anew (needs helm): its values' schema and table, deploy/transom.yaml
+chart:
+    UPDATE_CHART=1 cargo test --test chart
+
 # Instructions of an answer, as multiples of a bare walk, against their limits (needs valgrind)
 instructions:
     cargo bench --bench instructions

@@ -236,11 +236,16 @@ fn quoted(text: &str) -> String {
     quoted
 }
 
+/// Each once, as in the chart.
 fn taints(taints: &[(String, String)]) -> Vec<String> {
-    let taints = taints.iter();
-    taints
-        .map(|(key, value)| format!("{key}={value}"))
-        .collect()
+    let mut named = Vec::new();
+    for (key, value) in taints {
+        let taint = format!("{key}={value}");
+        if !named.contains(&taint) {
+            named.push(taint);
+        }
+    }
+    named
 }
 
 fn os_labels(own: &str) -> Vec<&str> {
