@@ -22,10 +22,33 @@ pub fn admit<'r, 'a>(
     policy: &'r Policy,
     facts: &'r Facts,
 ) -> Verdict<'r, 'a> {
-    let namespace = request
-        .namespace()
-        .and_then(|name| facts.namespaces.get(name));
-    let mode = mode(request, namespace, policy);
+    let name = request.namespace();
+    let labels = Labels::Known(name.and_then(|name| facts.namespaces.get(name)));
+    admit_in(endpoint, request, policy, facts, labels)
+}
+
+/// What is known of the labels of a request's namespace.
+#[derive(Clone, Copy, Debug)]
+pub enum Labels<'r> {
+    /// What they say; there may be no namespace, or none with labels.
+    Known(Option<&'r NamespaceFacts>),
+    /// They may say anything: nothing is denied, and the mode is `warn` at most.
+    Unknown,
+}
+
+/// Judges a request whose namespace has been looked up already.
+pub fn admit_in<'r, 'a>(
+    endpoint: Endpoint,
+    request: &'r Request<'a>,
+    policy: &'r Policy,
+    facts: &'r Facts,
+    labels: Labels<'r>,
+) -> Verdict<'r, 'a> {
+    let (namespace, most) = match labels {
+        Labels::Known(namespace) => (namespace, Mode::Enforce),
+        Labels::Unknown => (None, Mode::Warn),
+    };
+    let mode = mode(request, namespace, policy).min(most);
     let outcome = judge(endpoint, request, policy, facts, namespace, mode);
     Verdict {
         endpoint,

@@ -3,9 +3,11 @@
 //! Nothing here does anything: `command` does.
 
 mod check;
+mod cluster;
 mod config;
 mod explain;
 mod man;
+mod probe;
 mod profile;
 mod rules;
 mod serve;
@@ -17,9 +19,11 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
 pub use check::{CheckArgs, FailOn};
+pub use cluster::ClusterArgs;
 pub use config::{ConditionsArgs, ConfigCheckArgs, ConfigCommand, ConfigFormat, ShowArgs};
 pub use explain::ExplainArgs;
 pub use man::ManArgs;
+pub use probe::ProbeArgs;
 pub use profile::ProfileArg;
 pub use rules::{OutputFormat, RulesArgs};
 pub use serve::{LogFormat, ServeArgs};
@@ -77,6 +81,10 @@ pub enum Command {
     ///
     ///   transom serve --tls-cert-file /tls/tls.crt --tls-private-key-file /tls/tls.key
     ///
+    /// Or let the replicas make their own, with a CA that they share in a Secret:
+    ///
+    ///   transom serve --ca-secret transom-ca --namespace transom --service transom --webhook-configuration transom
+    ///
     /// With --tls-client-ca-file, only clients with a certificate of that CA get in:
     ///
     ///   transom serve --tls-client-ca-file certs/client-ca.crt
@@ -106,6 +114,19 @@ pub enum Command {
     #[allow(rustdoc::broken_intra_doc_links)]
     #[command(verbatim_doc_comment)]
     Check(Box<CheckArgs>),
+
+    /// Ask a running webhook the way the API server does, and say whether it answers as it should
+    ///
+    ///   transom probe --webhook-configuration transom
+    ///   transom probe --url https://localhost:8443 --ca-file certs/ca.crt
+    ///
+    /// With a webhook configuration, each of its entries is followed: to its Service by DNS name, with a
+    /// certificate that its caBundle trusts. A Windows pod must come back patched from /mutate, a bad one
+    /// must be refused by /validate; both are dry runs. `helm test` does this.
+    ///
+    /// Exit codes: 0 all answered well; 1 something answered wrongly; 2 something could not be asked.
+    #[command(verbatim_doc_comment)]
+    Probe(ProbeArgs),
 
     /// List the rules with their default actions
     ///
@@ -181,6 +202,35 @@ mod tests {
                 clap::error::ErrorKind::MissingRequiredArgument
             );
         }
+    }
+
+    #[test]
+    fn rejects_a_ca_of_our_own_that_nobody_could_trust() {
+        let whole = [
+            "--ca-secret=a",
+            "--namespace=a",
+            "--service=a",
+            "--webhook-configuration=a",
+        ];
+        let parse = |flags: &[&str]| {
+            let flags = ["transom", "serve"]
+                .into_iter()
+                .chain(flags.iter().copied());
+            Cli::try_parse_from(flags)
+        };
+        assert!(parse(&whole).is_ok());
+        for missing in 1..whole.len() {
+            let mut flags = whole.to_vec();
+            flags.remove(missing);
+            let error = parse(&flags).unwrap_err();
+            assert_eq!(
+                error.kind(),
+                clap::error::ErrorKind::MissingRequiredArgument
+            );
+        }
+        let files = ["--tls-cert-file=a", "--tls-private-key-file=a"];
+        let error = parse(&[&whole[..], &files].concat()).unwrap_err();
+        assert_eq!(error.kind(), clap::error::ErrorKind::ArgumentConflict);
     }
 
     #[test]

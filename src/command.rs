@@ -7,6 +7,7 @@ mod completions;
 mod config;
 mod explain;
 mod man;
+mod probe;
 mod rules;
 mod schema;
 mod serve;
@@ -28,6 +29,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Config(command) => return config::run(command),
         Command::Explain(args) => explain::run(args),
         Command::Man(args) => man::run(args),
+        Command::Probe(args) => return probe::run(args),
         Command::Rules(args) => rules::run(args),
         Command::Schema => schema::run(),
         Command::Serve(args) => serve::run(*args),

@@ -23,7 +23,7 @@ pub struct Facts {
 }
 
 /// What the labels of a namespace say.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NamespaceFacts {
     /// `transom.dev/mode`
     pub mode: Option<Mode>,

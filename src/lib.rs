@@ -26,12 +26,15 @@
 //! `workload`. Which operating system: `os`. What to do about findings: `decision`. Words:
 //! `message`. Bytes on the wire: `review`. Settings as they are written: `config`; in force:
 //! `policy`. YAML and where its values stand: `yaml`. Manifests and the lines of their findings:
-//! `check`. Sockets: `server`. Flags: `cli`; what a command does: `command`. What the table says of
+//! `check`. Sockets: `server`. The Kubernetes API: `cluster`; certificates of our own: `authority`;
+//! what a running webhook is asked to see that it works: `probe`. Flags: `cli`; what a command does: `command`. What the table says of
 //! itself to people: `explain`; where their terminal ends: `terminal`.
 
 pub mod admit;
+pub mod authority;
 pub mod check;
 pub mod cli;
+pub mod cluster;
 pub mod command;
 pub mod config;
 pub mod decision;
@@ -48,6 +51,7 @@ pub mod os;
 pub mod patch;
 mod placement;
 pub mod policy;
+pub mod probe;
 pub mod review;
 pub mod rules;
 pub mod server;

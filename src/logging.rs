@@ -5,7 +5,7 @@
 use std::io::{self, IsTerminal};
 use std::panic::{self, PanicHookInfo};
 
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
 
@@ -13,13 +13,23 @@ use crate::cli::LogFormat;
 
 /// Sends events and panics to stderr; stdout stays free for what was asked for.
 pub fn init(format: LogFormat, level: Targets) {
-    let registry = tracing_subscriber::registry().with(level);
+    let registry = tracing_subscriber::registry().with(quieted(level));
     let lines = fmt::layer().with_writer(io::stderr);
     match format {
         LogFormat::Plain => registry.with(lines.with_ansi(colours())).init(),
         LogFormat::Json => registry.with(lines.json().flatten_event(true)).init(),
     }
     panic::set_hook(Box::new(log_panic));
+}
+
+/// What kube logs of failed requests is said by `cluster`, once and with what to do about it. It speaks for
+/// itself only where it is asked to: by its name, or by debug for everything.
+fn quieted(level: Targets) -> Targets {
+    let is_debug = level.default_level() >= Some(LevelFilter::DEBUG);
+    let is_named = |crate_name: &str| level.iter().any(|(target, _)| target == crate_name);
+    let quiet = ["kube_client", "kube_runtime"].into_iter();
+    let quiet: Vec<_> = quiet.filter(|name| !is_debug && !is_named(name)).collect();
+    level.with_targets(quiet.into_iter().map(|name| (name, LevelFilter::OFF)))
 }
 
 /// NO_COLOR counts when it is set to anything but the empty string (no-color.org).
@@ -49,6 +59,21 @@ fn without_quotations(message: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kube_speaks_only_when_it_is_asked_to() {
+        let speaks = |level: &str, target| {
+            let targets = quieted(level.parse().unwrap());
+            targets.would_enable(target, &tracing::Level::ERROR)
+        };
+        for target in ["kube_client::client", "kube_runtime::watcher"] {
+            assert!(!speaks("info", target));
+            assert!(!speaks("info,transom=debug", target));
+            assert!(speaks("debug", target));
+        }
+        assert!(speaks("info,kube_client=warn", "kube_client::client"));
+        assert!(speaks("info", "transom::cluster"));
+    }
 
     #[test]
     fn a_panic_message_never_quotes_an_object() {

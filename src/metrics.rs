@@ -21,6 +21,8 @@ use prometheus::{
 };
 
 use crate::admit::Verdict;
+use crate::cluster::bundle;
+use crate::cluster::rotation::Cause;
 use crate::decision::{Effect, Endpoint, Exemption};
 use crate::os::Source;
 use crate::patch::Change;
@@ -39,6 +41,13 @@ pub struct Metrics {
     certificate_expiry: IntGauge,
     certificate_reloads: IntCounterVec,
     client_ca_reloads: IntCounterVec,
+    ca_expiry: IntGauge,
+    ca_in_secret: IntGauge,
+    ca_writes: IntCounterVec,
+    ca_bundle_writes: IntCounterVec,
+    cluster_errors: IntCounterVec,
+    facts_current: IntGaugeVec,
+    namespace_lookups: IntCounterVec,
     inflight_bytes: IntGauge,
     config_info: IntGaugeVec,
     config_hash: ArcSwap<String>,
@@ -74,6 +83,32 @@ pub enum Stage {
     Overload,
 }
 
+/// What came of asking for a namespace, as the label `result` of `transom_namespace_lookups_total`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// It is there.
+    Found,
+    /// There is none of that name.
+    Missing,
+    /// Nobody could tell in time.
+    Failed,
+}
+
+impl Lookup {
+    /// Every result.
+    pub const ALL: [Self; 3] = [Self::Found, Self::Missing, Self::Failed];
+
+    /// The label's value.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Found => "found",
+            Self::Missing => "missing",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 impl Metrics {
     /// All families, at zero.
     ///
@@ -97,6 +132,13 @@ impl Metrics {
             "Whether the configuration file as it is now is in force.",
         );
         config_last_reload_successful.set(1);
+        let facts_current = gauges(
+            &registry,
+            "facts_current",
+            "1 if what is known of the cluster is up to date, 0 if it is not, or is not watched.",
+            "facts",
+        );
+        facts_current.with_label_values(&[NAMESPACES]).set(0);
         build_info
             .with_label_values(&[env!("CARGO_PKG_VERSION")])
             .set(1);
@@ -119,6 +161,45 @@ impl Metrics {
                 "CAs of clients found changed on disk, by whether the new ones were taken.",
                 "result",
                 &["success", "failure"],
+            ),
+            ca_expiry: gauge(
+                &registry,
+                "ca_expiry_timestamp_seconds",
+                "When our own CA expires that has signed the certificate being served, in seconds since 1970; 0 without one.",
+            ),
+            ca_in_secret: gauge(
+                &registry,
+                "ca_in_secret",
+                "1 if our own CA is in its Secret, 0 if it is in memory only or there is none.",
+            ),
+            ca_writes: counters(
+                &registry,
+                "ca_writes_total",
+                "Times that this replica has written the Secret of our own CA, by why.",
+                "cause",
+                &Cause::ALL.map(Cause::name),
+            ),
+            ca_bundle_writes: counters(
+                &registry,
+                "ca_bundle_writes_total",
+                "Times that this replica has written the caBundle of a webhook configuration.",
+                "configuration",
+                &bundle::Kind::ALL.map(bundle::Kind::name),
+            ),
+            cluster_errors: counters(
+                &registry,
+                "cluster_errors_total",
+                "Failed attempts to read or write something in the Kubernetes API, by what it is for.",
+                "part",
+                &PARTS,
+            ),
+            facts_current,
+            namespace_lookups: counters(
+                &registry,
+                "namespace_lookups_total",
+                "Reviews in a namespace that was not known and had to be asked for, by the answer.",
+                "result",
+                &Lookup::ALL.map(Lookup::label),
             ),
             inflight_bytes: gauge(
                 &registry,
@@ -232,6 +313,45 @@ impl Metrics {
             })
     }
 
+    /// The expiry of our own CA that has signed the certificate, in seconds since 1970.
+    pub fn ca_expiry(&self, not_after: i64) {
+        self.ca_expiry.set(not_after);
+    }
+
+    /// Our own CA is in its Secret, or not.
+    pub fn ca_is_in_secret(&self, there: bool) {
+        self.ca_in_secret.set(there.into());
+    }
+
+    /// The Secret of our own CA was written.
+    pub fn ca_written(&self, cause: Cause) {
+        self.ca_writes.with_label_values(&[cause.name()]).inc();
+    }
+
+    /// The caBundle of a webhook configuration was written.
+    pub fn ca_bundle_written(&self, kind: bundle::Kind) {
+        self.ca_bundle_writes
+            .with_label_values(&[kind.name()])
+            .inc();
+    }
+
+    /// Something of the cluster could not be had; the part is one of those that readiness tells of.
+    pub fn cluster_error(&self, part: &'static str) {
+        self.cluster_errors.with_label_values(&[part]).inc();
+    }
+
+    /// What is known of namespaces is up to date, or not.
+    pub fn namespaces_are_current(&self, current: bool) {
+        let gauge = self.facts_current.with_label_values(&[NAMESPACES]);
+        gauge.set(current.into());
+    }
+
+    /// A namespace was asked for while a review waited.
+    pub fn namespace_lookup(&self, result: Lookup) {
+        let result = &[result.label()];
+        self.namespace_lookups.with_label_values(result).inc();
+    }
+
     /// One more request or connection without a verdict.
     pub fn error(&self, stage: Stage) {
         self.errors.with_label_values(&[stage.label()]).inc();
@@ -324,6 +444,9 @@ impl Stage {
 const ENDPOINTS: [Endpoint; 2] = [Endpoint::Mutate, Endpoint::Validate];
 const OPERATIONS: [Operation; 3] = [Operation::Create, Operation::Update, Operation::Other];
 const EFFECTS: [Effect; 4] = [Effect::Deny, Effect::Warn, Effect::Repair, Effect::Ignore];
+/// What the Kubernetes API is asked for.
+const PARTS: [&str; 2] = ["certificate", NAMESPACES];
+const NAMESPACES: &str = "namespaces";
 const OSES: [&str; 3] = ["linux", "windows", "unknown"];
 const DECISIONS: [&str; 4] = ["allow", "warn", "patch", "deny"];
 

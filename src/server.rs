@@ -19,6 +19,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -38,7 +40,7 @@ pub mod signals;
 pub mod tls;
 pub mod watch;
 
-pub use admin::Health;
+pub use admin::{Condition, Health};
 use connection::failures::Failures;
 use connection::{Gate, Transport};
 pub use router::{AppState, router};
@@ -74,6 +76,8 @@ pub enum TlsSource {
         /// Where its certificate is written, for clients.
         ca_file: PathBuf,
     },
+    /// Somebody shows one later, by [`Server::tls`]; see [`Server::after`].
+    Later,
 }
 
 /// How long a connection to the admin listener may rest: a kubelet dials anew for each probe, and
@@ -134,7 +138,6 @@ impl Limits {
 }
 
 /// Both listeners, bound, with the certificate loaded; nothing is accepted before [`Server::run`].
-#[derive(Debug)]
 pub struct Server {
     webhook: TcpListener,
     address: SocketAddr,
@@ -144,6 +147,7 @@ pub struct Server {
     state: AppState,
     health: Arc<Health>,
     drain: Duration,
+    prepared: BoxFuture<'static, ()>,
     /// They live as long as this server and its run: a dropped JoinSet ends its tasks.
     tasks: JoinSet<()>,
 }
@@ -177,15 +181,16 @@ impl Server {
         let (identity, pair) = match tls {
             TlsSource::Files(files) => {
                 let (identity, pair) = reload::load_pair(files, &metrics)?;
-                (identity, Some(pair))
+                (Some(identity), Some(pair))
             }
             TlsSource::ThrowAway { ca_file } => {
                 let (ca, identity) = certs::throw_away().context("cannot make a certificate")?;
                 certs::write_ca(&ca_file, &ca)?;
                 metrics.certificate_expiry(identity.not_after());
                 banner::print(address, admin_address, &ca_file, clients.is_some());
-                (identity, None)
+                (Some(identity), None)
             }
+            TlsSource::Later => (None, None),
         };
         let tls = Arc::new(Tls::new(identity, clients.as_ref())?);
         let mut server = Self {
@@ -201,6 +206,7 @@ impl Server {
             },
             health: Arc::new(Health::default()),
             drain,
+            prepared: future::ready(()).boxed(),
             tasks: JoinSet::new(),
         };
         if let Some(pair) = pair {
@@ -218,6 +224,25 @@ impl Server {
     pub fn with(mut self, task: impl Future<Output = ()> + Send + 'static) -> Self {
         self.tasks.spawn(task);
         self
+    }
+
+    /// Accepts reviews, and says that it is ready, only when this is done. Health and metrics do not wait.
+    #[must_use]
+    pub fn after(mut self, prepared: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.prepared = prepared.boxed();
+        self
+    }
+
+    /// Where another certificate can be shown.
+    #[must_use]
+    pub fn tls(&self) -> Arc<Tls> {
+        Arc::clone(&self.tls)
+    }
+
+    /// What `/readyz` tells.
+    #[must_use]
+    pub fn health(&self) -> Arc<Health> {
+        Arc::clone(&self.health)
     }
 
     /// Where reviews are answered, with the port that was really taken.
@@ -248,6 +273,7 @@ impl Server {
             state,
             health,
             drain,
+            prepared,
             mut tasks,
         } = self;
         let (metrics, limits) = (Arc::clone(&state.metrics), state.limits);
@@ -273,8 +299,16 @@ impl Server {
             ended,
         );
 
-        tasks.spawn(Arc::clone(&reviews).accept_forever(webhook));
         tasks.spawn(probes.accept_forever(admin));
+        tokio::select! {
+            () = prepared => {}
+            signal = signals.recv() => {
+                let signal = signal.unwrap_or("the end of the caller");
+                tracing::info!("{signal}: ending before anything was served");
+                return Ok(());
+            }
+        }
+        tasks.spawn(Arc::clone(&reviews).accept_forever(webhook));
         health.ready();
         tracing::info!(%address, %admin_address, "ready: accepting admission reviews");
 

@@ -5,18 +5,20 @@
 
 mod configuration;
 
+use std::convert::Infallible;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use crate::admit::{self, Verdict};
+use crate::admit::{self, Labels, Verdict};
+use crate::cluster::namespaces::Namespaces;
 use crate::config::ProfileName;
 use crate::decision::Effect;
-use crate::facts::Facts;
+use crate::facts::{Facts, NamespaceFacts};
 use crate::metrics::{Metrics, Stage};
 use crate::policy::Policy;
 use crate::review;
@@ -27,6 +29,7 @@ pub use crate::decision::Endpoint;
 pub struct WebhookState {
     policy: ArcSwap<Policy>,
     facts: ArcSwap<Facts>,
+    namespaces: OnceLock<Arc<Namespaces>>,
     metrics: Arc<Metrics>,
     /// Wins over the configuration's.
     profile: Option<ProfileName>,
@@ -38,6 +41,7 @@ impl WebhookState {
         Self {
             policy: ArcSwap::from_pointee(policy),
             facts: ArcSwap::default(),
+            namespaces: OnceLock::new(),
             metrics,
             profile: None,
         }
@@ -46,6 +50,11 @@ impl WebhookState {
     /// What the cluster knows from now on.
     pub fn set_facts(&self, facts: Facts) {
         self.facts.store(Arc::new(facts));
+    }
+
+    /// Where the labels of namespaces are looked up from now on. The first call counts.
+    pub fn look_up_namespaces(&self, namespaces: Arc<Namespaces>) {
+        let _ = self.namespaces.set(namespaces);
     }
 }
 
@@ -56,8 +65,42 @@ impl fmt::Debug for WebhookState {
 }
 
 /// Answers one review. A body that is none gets status 400 and a sentence.
-pub fn answer(endpoint: Endpoint, body: &[u8], state: &WebhookState) -> Response {
+pub async fn answer(endpoint: Endpoint, body: &[u8], state: &WebhookState) -> Response {
     let start = Instant::now();
+    let Some(namespaces) = state.namespaces.get() else {
+        let facts = state.facts.load();
+        let given = |name: &str| {
+            let found = facts.namespaces.get(name).copied();
+            Ok::<_, Infallible>(Some(found.unwrap_or_default()))
+        };
+        let Ok(response) = answer_by(endpoint, body, state, start, given);
+        return response;
+    };
+    let known = |name: &str| match namespaces.find(name) {
+        Some(found) => Ok(Some(found)),
+        None => Err(name.to_owned()),
+    };
+    let unknown = match answer_by(endpoint, body, state, start, known) {
+        Ok(response) => return response,
+        Err(unknown) => unknown,
+    };
+    // As seldom as namespaces are made; to read the review again costs less than to keep it meanwhile.
+    let asked = namespaces.ask(&unknown).await;
+    let Ok(response) = answer_by(endpoint, body, state, start, |_| Ok::<_, Infallible>(asked));
+    response
+}
+
+/// Answers a review once the labels of its namespace are found: `None` if nobody knows what they say.
+///
+/// # Errors
+/// Those of `look_up`; nothing is counted then.
+fn answer_by<E>(
+    endpoint: Endpoint,
+    body: &[u8],
+    state: &WebhookState,
+    start: Instant,
+    look_up: impl FnOnce(&str) -> Result<Option<NamespaceFacts>, E>,
+) -> Result<Response, E> {
     let policy = state.policy.load();
     let facts = state.facts.load();
     let request = match review::decode(body, &policy) {
@@ -65,16 +108,25 @@ pub fn answer(endpoint: Endpoint, body: &[u8], state: &WebhookState) -> Response
         Err(malformed) => {
             state.metrics.error(Stage::Malformed);
             tracing::debug!(%malformed, "a body that is no review");
-            return (StatusCode::BAD_REQUEST, format!("{malformed}\n")).into_response();
+            let sentence = format!("{malformed}\n");
+            return Ok((StatusCode::BAD_REQUEST, sentence).into_response());
         }
     };
-    let verdict = admit::admit(endpoint, &request, &policy, &facts);
+    let found = match request.namespace() {
+        Some(name) => look_up(name)?,
+        None => Some(NamespaceFacts::default()),
+    };
+    let labels = match &found {
+        Some(found) => Labels::Known(Some(found)),
+        None => Labels::Unknown,
+    };
+    let verdict = admit::admit_in(endpoint, &request, &policy, &facts, labels);
     let answer = review::encode(&verdict);
     state.metrics.verdict(&verdict);
     log(&verdict);
     let response = ([(header::CONTENT_TYPE, "application/json")], answer).into_response();
     state.metrics.duration(endpoint, start.elapsed());
-    response
+    Ok(response)
 }
 
 /// One line for each denial, and for each object that could not be read. Never what is in it.

@@ -4,8 +4,17 @@
 use std::path::{Path, PathBuf};
 
 /// The rooms that may touch the world; everything else is the core.
-const SHELL: [&str; 8] = [
-    "cli", "command", "logging", "main", "metrics", "server", "terminal", "webhook",
+const SHELL: [&str; 10] = [
+    "authority",
+    "cli",
+    "cluster",
+    "command",
+    "logging",
+    "main",
+    "metrics",
+    "server",
+    "terminal",
+    "webhook",
 ];
 
 /// What a pure function has no use for.

@@ -33,7 +33,7 @@ pub(super) fn judge(
         .or(options.namespace_name.as_deref())
         .unwrap_or("default");
     let facts = Facts {
-        namespaces: [(namespace.to_owned(), options.namespace.clone())].into(),
+        namespaces: [(namespace.to_owned(), options.namespace)].into(),
         ..Facts::default()
     };
     let body = creation(object.kind, namespace, &json);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use tracing_subscriber::filter::Targets;
 
-use super::ProfileArg;
+use super::{ClusterArgs, ProfileArg};
 
 /// Flags of `transom serve`.
 #[derive(Args, Debug)]
@@ -138,6 +138,10 @@ pub struct ServeArgs {
         value_parser = connections
     )]
     pub max_connections: u32,
+
+    /// The cluster.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
 }
 
 fn bytes(text: &str) -> Result<usize, String> {

@@ -4,9 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
-use crate::cli::ServeArgs;
+use crate::cli::{ClusterArgs, ServeArgs};
+use crate::cluster::certs::Settings;
+use crate::cluster::rotation::Lifetimes;
+use crate::cluster::{self, Wishes};
 use crate::metrics::Metrics;
 use crate::server::tls::reload::PairFiles;
 use crate::server::watch::{self, Look, Watched};
@@ -29,13 +32,19 @@ pub(super) fn run(args: ServeArgs) -> Result<()> {
         max_body_bytes,
         max_inflight_bytes,
         max_connections,
+        cluster,
     } = args;
     crate::logging::init(log_format, log_level);
+    let wishes = Wishes {
+        namespaces: cluster.watch_namespaces,
+        certificate: certificate(cluster)?,
+    };
     let options = Options {
         bind,
         admin_bind,
         tls: match (tls_cert_file, tls_private_key_file) {
             (Some(cert), Some(key)) => TlsSource::Files(PairFiles { cert, key }),
+            _ if wishes.certificate.is_some() => TlsSource::Later,
             _ => TlsSource::ThrowAway {
                 ca_file: PathBuf::from("certs/ca.crt"),
             },
@@ -62,6 +71,10 @@ pub(super) fn run(args: ServeArgs) -> Result<()> {
     let done = runtime.block_on(async {
         let signals = signals::listen().context("cannot listen for signals")?;
         let mut server = Server::bind(options, Arc::clone(&webhook), Arc::clone(&metrics)).await?;
+        if wishes.any() {
+            let client = cluster::client().await?;
+            server = cluster::join(server, wishes, client, &webhook, &metrics);
+        }
         if let Some(file) = config {
             server = server.with(keep_configuration(file, webhook, metrics));
         }
@@ -70,6 +83,39 @@ pub(super) fn run(args: ServeArgs) -> Result<()> {
     // A drained server has nothing left to wait for, and an aborted one must not wait.
     runtime.shutdown_background();
     done
+}
+
+/// What the flags say of a CA of our own, if there is to be one.
+fn certificate(args: ClusterArgs) -> Result<Option<Settings>> {
+    let ClusterArgs {
+        ca_secret,
+        namespace,
+        service,
+        webhook_configuration,
+        ca_lifetime,
+        leaf_lifetime,
+        watch_namespaces: _,
+    } = args;
+    let all = ca_secret.zip(namespace);
+    let all = all.zip(service.zip(webhook_configuration));
+    let Some(((secret, namespace), (service, configuration))) = all else {
+        return Ok(None);
+    };
+    ensure!(
+        ca_lifetime >= leaf_lifetime.saturating_mul(3),
+        "--ca-lifetime must be at least three times --leaf-lifetime: a CA stays trusted for the last third of its \
+         life, and by then the certificates that it has signed must have ended"
+    );
+    Ok(Some(Settings {
+        secret,
+        namespace,
+        service,
+        configuration,
+        lifetimes: Lifetimes {
+            ca: ca_lifetime,
+            leaf: leaf_lifetime,
+        },
+    }))
 }
 
 /// Puts the configuration file into force whenever it changes, forever.

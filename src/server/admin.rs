@@ -2,8 +2,9 @@
 //!
 //! It knows nothing of reviews. Probed by the kubelet, scraped by Prometheus.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
 use axum::extract::{RawQuery, State};
@@ -22,10 +23,22 @@ const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub struct Health {
     started: AtomicBool,
     draining: AtomicBool,
+    parts: Mutex<BTreeMap<&'static str, Condition>>,
 }
 
-/// One line of `?verbose`: its name, and why it fails if it does.
-type Check = (&'static str, Result<(), &'static str>);
+/// How a part of the server stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// As it should be.
+    Good,
+    /// Reviews are answered, though something is wrong: it is told, and that is all.
+    Degraded(String),
+    /// Reviews cannot be answered.
+    Failing(String),
+}
+
+/// One line of `?verbose`: its name and how it stands.
+type Check = (&'static str, Condition);
 
 impl Health {
     /// Everything that a review needs is there.
@@ -38,16 +51,30 @@ impl Health {
         self.draining.store(true, Ordering::Relaxed);
     }
 
+    /// How a part stands from now on. A part that nobody has spoken of is not asked for.
+    pub fn set(&self, part: &'static str, condition: Condition) {
+        self.parts().insert(part, condition);
+    }
+
     /// Whether the end has begun.
     #[must_use]
     pub fn draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
     }
 
-    fn checks(&self) -> [Check; 2] {
-        let check = |good: bool, reason| if good { Ok(()) } else { Err(reason) };
+    fn parts(&self) -> MutexGuard<'_, BTreeMap<&'static str, Condition>> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The parts first: their reasons say more than that it is starting.
+    fn checks(&self) -> Vec<Check> {
+        let check = |good: bool, reason: &str| match good {
+            true => Condition::Good,
+            false => Condition::Failing(reason.to_owned()),
+        };
         let started = self.started.load(Ordering::Relaxed);
-        [
+        let parts = self.parts().clone().into_iter();
+        let own = [
             (
                 "startup",
                 check(
@@ -59,13 +86,14 @@ impl Health {
                 "shutdown",
                 check(!self.draining(), "draining: the server was asked to end"),
             ),
-        ]
+        ];
+        parts.chain(own).collect()
     }
 }
 
 /// `/livez`, `/readyz`, `/metrics`, `/version`.
 pub fn router(health: Arc<Health>, metrics: Arc<Metrics>) -> Router {
-    let livez = |query| async { report("livez", &[("ping", Ok(()))], query) };
+    let livez = |query| async { report("livez", &[("ping", Condition::Good)], query) };
     let readyz = |State(health): State<Arc<Health>>, query| async move {
         report("readyz", &health.checks(), query)
     };
@@ -79,7 +107,10 @@ pub fn router(health: Arc<Health>, metrics: Arc<Metrics>) -> Router {
 
 /// `ok`, or the first reason; with `?verbose` a line for each check, as Kubernetes' own components write it.
 fn report(name: &str, checks: &[Check], RawQuery(query): RawQuery) -> Response {
-    let failed = checks.iter().find_map(|(_, result)| result.err());
+    let failed = checks.iter().find_map(|(_, condition)| match condition {
+        Condition::Failing(reason) => Some(reason),
+        _ => None,
+    });
     let status = match failed {
         Some(_) => StatusCode::SERVICE_UNAVAILABLE,
         None => StatusCode::OK,
@@ -101,10 +132,11 @@ fn is_verbose(query: Option<&str>) -> bool {
 
 fn verbose(name: &str, checks: &[Check], passed: bool) -> String {
     let mut text = String::new();
-    for (check, result) in checks {
-        text += &match result {
-            Ok(()) => format!("[+]{check} ok\n"),
-            Err(reason) => format!("[-]{check} failed: {reason}\n"),
+    for (check, condition) in checks {
+        text += &match condition {
+            Condition::Good => format!("[+]{check} ok\n"),
+            Condition::Degraded(flaw) => format!("[+]{check} ok, but: {flaw}\n"),
+            Condition::Failing(reason) => format!("[-]{check} failed: {reason}\n"),
         };
     }
     let outcome = if passed { "passed" } else { "failed" };
@@ -168,6 +200,30 @@ mod tests {
             get(&health, "GET", "/livez?verbose").await,
             (200, alive.into())
         );
+    }
+
+    #[tokio::test]
+    async fn a_part_that_fails_is_the_reason_and_one_that_limps_is_told() {
+        let health = Arc::new(Health::default());
+        health.set(
+            "certificate",
+            Condition::Failing("no certificate yet".into()),
+        );
+        let (status, text) = get(&health, "GET", "/readyz").await;
+        assert_eq!((status, text.as_str()), (503, "no certificate yet\n"));
+        health.set(
+            "certificate",
+            Condition::Degraded("the Secret is gone".into()),
+        );
+        health.ready();
+        assert_eq!(get(&health, "GET", "/readyz").await, (200, "ok".into()));
+        let (status, text) = get(&health, "GET", "/readyz?verbose").await;
+        assert_eq!(status, 200);
+        assert!(
+            text.starts_with("[+]certificate ok, but: the Secret is gone\n[+]startup ok\n"),
+            "{text}"
+        );
+        assert_eq!(get(&health, "GET", "/livez").await, (200, "ok".into()));
     }
 
     #[tokio::test]

@@ -78,7 +78,7 @@ async fn review(
     }
     let (parts, mut body) = request.into_parts();
     match body::read(&mut body, limits.body_bytes, limits.body, &budget).await {
-        Ok((bytes, _reserved)) => webhook::answer(endpoint, &bytes, &webhook),
+        Ok((bytes, _reserved)) => webhook::answer(endpoint, &bytes, &webhook).await,
         Err(BodyError::TooLarge) => {
             metrics.error(Stage::BodyTooLarge);
             unread(Request::from_parts(parts, body), too_large(limits))

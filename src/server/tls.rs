@@ -11,7 +11,9 @@ use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{NoServerSessionStorage, ResolvesServerCert, WebPkiClientVerifier};
+use rustls::server::{
+    ClientHello, NoServerSessionStorage, ResolvesServerCert, WebPkiClientVerifier,
+};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::version::{TLS12, TLS13};
 use thiserror::Error;
@@ -26,12 +28,17 @@ pub use clients::{ClientCa, ClientCaError};
 pub struct Tls(ArcSwap<ServerConfig>);
 
 impl Tls {
-    /// Serves this identity, to clients of this CA if there is one, else to everybody.
+    /// Serves this identity, to clients of this CA if there is one, else to everybody. Without an identity,
+    /// handshakes fail until one is shown.
     ///
     /// # Errors
     /// Never with the provider that is compiled in.
-    pub fn new(identity: Identity, clients: Option<&ClientCa>) -> Result<Self, rustls::Error> {
-        let config = server_config(resolver(identity), clients)?;
+    pub fn new(
+        identity: Option<Identity>,
+        clients: Option<&ClientCa>,
+    ) -> Result<Self, rustls::Error> {
+        let resolver = identity.map_or_else(|| Arc::new(Nothing) as _, resolver);
+        let config = server_config(resolver, clients)?;
         Ok(Self(ArcSwap::from_pointee(config)))
     }
 
@@ -116,6 +123,16 @@ impl Identity {
     #[must_use]
     pub fn leaf(&self) -> &[u8] {
         self.key.cert.first().map_or(&[], |leaf| leaf.as_ref())
+    }
+}
+
+/// In the place of a certificate that is still to come.
+#[derive(Debug)]
+struct Nothing;
+
+impl ResolvesServerCert for Nothing {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        None
     }
 }
 

@@ -1,5 +1,7 @@
 //! The program itself.
-#![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
+
+// Each test crate uses its own part, and outside of a test function clippy does not see a test.
+#![allow(dead_code, clippy::unwrap_used)]
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,0 +1,111 @@
+//! The Kubernetes API as `serve` needs it: certificates of our own, and what the labels of namespaces say.
+//!
+//! ```text
+//! certs        one CA for all replicas, a leaf for each: asks rotation, does what it says
+//!   rotation   when there has to be another CA, as a pure function of the Secret and the time
+//!   secret     what is in the Secret
+//!   bundle     whom the API server trusts: caBundle of the webhook configurations
+//! namespaces   what their labels say, watched
+//! trouble      what goes wrong, in words
+//! ```
+//!
+//! Nothing here is needed to decide a review: without a cluster there are no facts, and all else works.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use futures_util::future::{BoxFuture, join_all};
+use kube::{Client, Config};
+
+use crate::metrics::Metrics;
+use crate::server::Server;
+use crate::webhook::WebhookState;
+use certs::{Keeper, Progress, Settings};
+use namespaces::Namespaces;
+
+pub mod bundle;
+pub mod certs;
+pub mod namespaces;
+pub mod rotation;
+pub mod secret;
+pub mod trouble;
+
+/// How long a server that has a certificate waits for all else before it says that it is ready.
+pub const GRACE: Duration = Duration::from_secs(10);
+
+/// A client as `kubectl` would make it: of KUBECONFIG or ~/.kube/config, or else of the pod's ServiceAccount.
+/// Nothing is sent yet.
+///
+/// # Errors
+/// There is neither, or what there is cannot be used.
+pub async fn client() -> Result<Client> {
+    let config = Config::infer().await.context(
+        "no API server to ask: run in a pod with a ServiceAccount token, or set KUBECONFIG",
+    )?;
+    Client::try_from(config).context("the API server's address or certificates cannot be used")
+}
+
+/// What a server wants of its cluster.
+#[derive(Clone, Debug, Default)]
+pub struct Wishes {
+    /// A certificate of a CA of our own; the server waits for it.
+    pub certificate: Option<Settings>,
+    /// That labels of namespaces are watched.
+    pub namespaces: bool,
+}
+
+impl Wishes {
+    /// Whether anything is wanted.
+    #[must_use]
+    pub fn any(&self) -> bool {
+        self.certificate.is_some() || self.namespaces
+    }
+}
+
+/// Gives a server what it wants, and keeps that up to date.
+pub fn join(
+    server: Server,
+    wishes: Wishes,
+    client: Client,
+    webhook: &WebhookState,
+    metrics: &Arc<Metrics>,
+) -> Server {
+    let (tls, health) = (server.tls(), server.health());
+    let mut server = server;
+    let mut waits: Vec<BoxFuture<'static, ()>> = Vec::new();
+    let mut leaf = None;
+    if let Some(settings) = wishes.certificate {
+        let health = Arc::clone(&health);
+        let keeper = Keeper::new(settings, client.clone(), tls, Arc::clone(metrics), health);
+        leaf = Some(keeper.progress());
+        let mut progress = keeper.progress();
+        waits.push(Box::pin(async move {
+            // It fails when the keeper is gone, and the server with it.
+            let _ = progress.wait_for(|at| *at >= Progress::Trusted).await;
+        }));
+        server = server.with(keeper.run());
+    }
+    if wishes.namespaces {
+        let namespaces = Arc::new(Namespaces::new(client, Arc::clone(metrics)));
+        webhook.look_up_namespaces(Arc::clone(&namespaces));
+        let mut synced = namespaces.synced();
+        waits.push(Box::pin(async move {
+            let _ = synced.wait_for(|synced| *synced).await;
+        }));
+        server = server.with(namespaces.watch(health));
+    }
+    server.after(async move {
+        if let Some(mut leaf) = leaf {
+            let _ = leaf.wait_for(|at| *at >= Progress::Leaf).await;
+        }
+        // All else can come later.
+        let _ = tokio::time::timeout(GRACE, join_all(waits)).await;
+    })
+}
+
+/// How long to wait after so many failures in a row.
+fn backoff(failures: u32) -> Duration {
+    let seconds = 1u64 << failures.saturating_sub(1).min(5);
+    Duration::from_secs(seconds.min(30))
+}

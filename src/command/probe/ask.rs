@@ -1,0 +1,127 @@
+//! One POST over a TLS connection of its own, with the trust of a webhook's caBundle and no other.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::http::Request;
+use axum::http::header::{CONTENT_TYPE, HOST};
+use http_body_util::{BodyExt, Full};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+/// As the API server's default for a webhook.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Whom to ask.
+pub(super) struct Target {
+    /// The host and port to connect to.
+    pub(super) dial: String,
+    /// Whom the certificate must be for.
+    pub(super) host: String,
+    /// The path, with its slash.
+    pub(super) path: String,
+}
+
+/// Why there is no answer.
+pub(super) enum Refused {
+    /// There is a server, but not one to be trusted.
+    Untrusted(String),
+    /// There is none, or it does not speak.
+    Unreachable(String),
+}
+
+/// Sends a review and reads the whole answer: status and body.
+pub(super) async fn ask(
+    target: &Target,
+    ca: &[u8],
+    review: Vec<u8>,
+) -> Result<(u16, Vec<u8>), Refused> {
+    let (config, name) = (trusting(ca)?, server_name(&target.host)?);
+    let asked = tokio::time::timeout(PATIENCE, exchange(target, config, name, review));
+    asked.await.unwrap_or_else(|_| {
+        let seconds = PATIENCE.as_secs();
+        Err(Refused::Unreachable(format!(
+            "{} did not answer within {seconds} s; look at its pods, its log, and at network policies",
+            target.dial
+        )))
+    })
+}
+
+async fn exchange(
+    target: &Target,
+    config: ClientConfig,
+    name: ServerName<'static>,
+    review: Vec<u8>,
+) -> Result<(u16, Vec<u8>), Refused> {
+    let dial = &target.dial;
+    let stream = TcpStream::connect(dial).await.map_err(|error| {
+        Refused::Unreachable(format!(
+            "cannot connect to {dial}: {error}; look at the Service, its endpoints, and at network policies"
+        ))
+    })?;
+    let stream = TlsConnector::from(Arc::new(config))
+        .connect(name, stream)
+        .await;
+    let stream = stream.map_err(|error| untrusted(target, &error))?;
+    let broken = |error: &dyn std::fmt::Display| {
+        Refused::Unreachable(format!(
+            "{dial} ended the connection: {error}; look at its log"
+        ))
+    };
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| broken(&error))?;
+    // It ends with the answer; what goes wrong is told there.
+    tokio::spawn(connection);
+    let request = Request::post(&target.path)
+        .header(HOST, &target.host)
+        .header(CONTENT_TYPE, "application/json")
+        .body(Full::new(Bytes::from(review)))
+        .map_err(|error| broken(&error))?;
+    let response = sender
+        .send_request(request)
+        .await
+        .map_err(|error| broken(&error))?;
+    let status = response.status().as_u16();
+    let body = response
+        .into_body()
+        .collect()
+        .await
+        .map_err(|error| broken(&error))?;
+    Ok((status, body.to_bytes().into()))
+}
+
+fn untrusted(target: &Target, error: &io::Error) -> Refused {
+    Refused::Untrusted(format!(
+        "{} is not trusted as {}: {error}; the caBundle must be that of its certificate: look at /readyz?verbose and \
+         the log of transom serve, or at whoever else writes the caBundle",
+        target.dial, target.host
+    ))
+}
+
+fn trusting(ca: &[u8]) -> Result<ClientConfig, Refused> {
+    let mut roots = RootCertStore::empty();
+    let certificates = CertificateDer::pem_slice_iter(ca).filter_map(Result::ok);
+    let (added, _) = roots.add_parsable_certificates(certificates);
+    if added == 0 {
+        return Err(Refused::Untrusted(
+            "there is no CA certificate to trust: nobody has filled in the caBundle yet; look at the log of \
+             transom serve"
+                .to_owned(),
+        ));
+    }
+    let config = ClientConfig::builder().with_root_certificates(roots);
+    Ok(config.with_no_client_auth())
+}
+
+fn server_name(host: &str) -> Result<ServerName<'static>, Refused> {
+    let name = ServerName::try_from(host.to_owned());
+    name.map_err(|_| Refused::Untrusted(format!("no certificate can be for {host}")))
+}

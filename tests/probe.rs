@@ -1,0 +1,158 @@
+//! `transom probe`, the program, against a server in process: what it tells and its exit codes.
+#![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+#[path = "support/apiserver.rs"]
+mod apiserver;
+#[path = "support/client.rs"]
+mod client;
+#[path = "support/program.rs"]
+mod program;
+#[path = "support/server.rs"]
+mod server;
+use apiserver::{ApiServer, MUTATING, VALIDATING};
+use client::Authority;
+use server::Test;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_that_answers_well_is_told_so() {
+    let server = Test::start().await;
+    let url = format!("https://localhost:{}", server.address.port());
+    let (code, out) = probe(server.directory.path(), &url, &server.authority).await;
+    assert_eq!(
+        out,
+        "ok   /mutate: a Windows pod comes back patched: /spec/os, /spec/nodeSelector, /spec/tolerations\n\
+         ok   /validate: a bad Windows pod is refused\n"
+    );
+    assert_eq!(code, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_certificate_of_another_ca_is_a_wrong_answer() {
+    let server = Test::start().await;
+    let url = format!("https://localhost:{}", server.address.port());
+    let (code, out) = probe(server.directory.path(), &url, &Authority::new()).await;
+    assert_eq!(code, 1, "{out}");
+    assert!(out.starts_with("fail /mutate: localhost:"), "{out}");
+    assert!(out.contains("UnknownIssuer; the caBundle must be"), "{out}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_server_than_ours_is_a_wrong_answer() {
+    let server = Test::start().await;
+    let url = format!("https://localhost:{}/elsewhere", server.address.port());
+    let (code, out) = probe(server.directory.path(), &url, &server.authority).await;
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("answered 404"), "{out}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_there_is_a_job_that_could_not_be_done() {
+    let directory = tempfile::tempdir().unwrap();
+    // Free a moment ago, and nobody else's since.
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
+    let url = format!("https://127.0.0.1:{port}");
+    let (code, out) = probe(directory.path(), &url, &Authority::new()).await;
+    assert_eq!(code, 2, "{out}");
+    assert!(out.contains("cannot connect to 127.0.0.1"), "{out}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_entry_of_the_webhook_configurations_is_followed() {
+    let server = Test::start().await;
+    let port = server.address.port();
+    let ca = STANDARD.encode(server.authority.pem());
+    let url =
+        |path: &str| json!({"url": format!("https://localhost:{port}/{path}"), "caBundle": ca});
+    let cluster = ApiServer::new();
+    let mutate =
+        json!({"webhooks": [{"name": "mutate.transom.dev", "clientConfig": url("mutate")}]});
+    cluster.put(MUTATING, "transom", mutate);
+    let validate = |config: Value| {
+        let entry = json!({"name": "validate.transom.dev", "clientConfig": config});
+        cluster.put(VALIDATING, "transom", json!({"webhooks": [entry]}));
+    };
+    validate(url("validate"));
+    let directory = server.directory.path();
+    let kubeconfig = json!({
+        "clusters": [{"name": "c", "cluster": {"server": cluster.listen().await}}],
+        "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    });
+    fs::write(directory.join("kubeconfig"), kubeconfig.to_string()).unwrap();
+    let by_name = |name: &'static str, more: Vec<String>| async move {
+        let mut args = vec!["--webhook-configuration".to_owned(), name.to_owned()];
+        args.extend(more);
+        run(directory, args).await
+    };
+
+    let (code, out) = by_name("transom", Vec::new()).await;
+    let lines: Vec<_> = out.lines().collect();
+    assert!(
+        lines[0].starts_with("ok   mutate.transom.dev: a Windows pod comes back"),
+        "{out}"
+    );
+    assert_eq!(
+        lines[1],
+        "ok   validate.transom.dev: a bad Windows pod is refused"
+    );
+    assert_eq!((code, lines.len()), (0, 2));
+
+    let service = json!({"name": "a", "namespace": "b", "path": "/validate"});
+    validate(json!({"service": service, "caBundle": ca}));
+    let there = vec!["--connect-to".to_owned(), format!("localhost:{port}")];
+    let (code, out) = by_name("transom", there).await;
+    assert_eq!(code, 1, "{out}");
+    assert!(
+        out.contains("is not trusted as a.b.svc: invalid peer certificate"),
+        "{out}"
+    );
+
+    validate(json!({"service": service}));
+    let (code, out) = by_name("transom", Vec::new()).await;
+    assert_eq!(code, 1, "{out}");
+    assert!(
+        out.contains("validate.transom.dev: there is no CA certificate to trust"),
+        "{out}"
+    );
+
+    let (code, out) = by_name("another", Vec::new()).await;
+    assert_eq!(code, 1, "{out}");
+    assert!(
+        out.contains("there is no webhook configuration another"),
+        "{out}"
+    );
+}
+
+async fn probe(directory: &Path, url: &str, authority: &Authority) -> (i32, String) {
+    fs::write(directory.join("ca.crt"), authority.pem()).unwrap();
+    let args = ["--ca-file", "ca.crt", "--url", url];
+    run(directory, args.map(String::from).to_vec()).await
+}
+
+async fn run(directory: &Path, args: Vec<String>) -> (i32, String) {
+    let mut program = program::transom(directory);
+    program
+        .arg("probe")
+        .args(args)
+        .env("KUBECONFIG", directory.join("kubeconfig"));
+    let output = tokio::task::spawn_blocking(move || program.output().unwrap());
+    let output = output.await.unwrap();
+    assert!(output.stderr.is_empty(), "{output:?}");
+    (
+        output.status.code().unwrap(),
+        String::from_utf8(output.stdout).unwrap(),
+    )
+}

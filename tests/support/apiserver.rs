@@ -1,0 +1,311 @@
+//! As much of an API server as the tests of `cluster` need, in process: objects with resourceVersions,
+//! conflicts, strategic merge of webhooks, lists and watches. It checks nothing and knows no permissions but
+//! those that a test takes away.
+
+// Outside of a test function clippy does not see a test.
+#![allow(dead_code, clippy::unwrap_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::request::Parts;
+use axum::http::{Method, Request, Response};
+use futures_util::stream;
+use http_body_util::BodyExt;
+use kube::Client;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+pub(crate) const SECRETS: &str = "/api/v1/namespaces/transom/secrets";
+pub(crate) const NAMESPACES: &str = "/api/v1/namespaces";
+pub(crate) const MUTATING: &str =
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+pub(crate) const VALIDATING: &str =
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+
+/// What a client can do with it.
+#[derive(Clone)]
+pub(crate) struct ApiServer {
+    state: Arc<Mutex<State>>,
+    /// Changes with every event, and with every cut.
+    news: watch::Sender<()>,
+}
+
+#[derive(Default)]
+struct State {
+    version: u64,
+    /// By collection and name.
+    objects: BTreeMap<(String, String), Value>,
+    events: Vec<(u64, String, Value)>,
+    forbidden: BTreeSet<(Method, String)>,
+    down: bool,
+    /// How often all watches were cut.
+    cuts: u64,
+    requests: Vec<String>,
+}
+
+impl ApiServer {
+    pub(crate) fn new() -> Self {
+        Self {
+            state: Arc::default(),
+            news: watch::Sender::new(()),
+        }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        let server = self.clone();
+        let service = tower::service_fn(move |request| {
+            let server = server.clone();
+            async move {
+                let (parts, body) = Request::<kube::client::Body>::into_parts(request);
+                let body = body.collect().await.unwrap().to_bytes();
+                server.answer(&parts, &body)
+            }
+        });
+        Client::new(service, "transom")
+    }
+
+    /// Over a socket, for a program of its own: its URL.
+    pub(crate) async fn listen(&self) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = self.clone();
+        let router = Router::new().fallback(async move |request: Request<Body>| {
+            let (parts, body) = request.into_parts();
+            let body = body.collect().await.unwrap().to_bytes();
+            server.answer(&parts, &body).unwrap()
+        });
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        format!("http://{address}")
+    }
+
+    /// Makes or replaces an object, as somebody else would.
+    pub(crate) fn put(&self, collection: &str, name: &str, mut object: Value) {
+        object["metadata"]["name"] = name.into();
+        self.store(&mut self.lock(), collection, name, object);
+    }
+
+    pub(crate) fn get(&self, collection: &str, name: &str) -> Option<Value> {
+        let key = (collection.to_owned(), name.to_owned());
+        self.lock().objects.get(&key).cloned()
+    }
+
+    /// Changes an object under everybody's hands.
+    pub(crate) fn change(&self, collection: &str, name: &str, change: impl FnOnce(&mut Value)) {
+        let mut object = self.get(collection, name).unwrap();
+        change(&mut object);
+        self.put(collection, name, object);
+    }
+
+    pub(crate) fn delete(&self, collection: &str, name: &str) {
+        let mut state = self.lock();
+        let key = (collection.to_owned(), name.to_owned());
+        let mut object = state.objects.remove(&key).unwrap();
+        state.version += 1;
+        object["metadata"]["resourceVersion"] = state.version.to_string().into();
+        self.tell(&mut state, collection, "DELETED", &object);
+    }
+
+    /// Answers this method on a collection, and on what is in it, with 403 from now on.
+    pub(crate) fn forbid(&self, method: Method, collection: &str) {
+        self.lock()
+            .forbidden
+            .insert((method, collection.to_owned()));
+    }
+
+    pub(crate) fn allow_all(&self) {
+        self.lock().forbidden.clear();
+    }
+
+    /// Takes no requests, and cuts the watches, or comes back.
+    pub(crate) fn down(&self, down: bool) {
+        self.lock().down = down;
+        self.cut();
+    }
+
+    /// Ends all watches.
+    pub(crate) fn cut(&self) {
+        self.lock().cuts += 1;
+        self.news.send_replace(());
+    }
+
+    /// All requests so far: method and path.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.lock().requests.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    fn store(&self, state: &mut State, collection: &str, name: &str, mut object: Value) -> Value {
+        state.version += 1;
+        object["metadata"]["resourceVersion"] = state.version.to_string().into();
+        let key = (collection.to_owned(), name.to_owned());
+        let old = state.objects.insert(key, object.clone());
+        let kind = if old.is_some() { "MODIFIED" } else { "ADDED" };
+        self.tell(state, collection, kind, &object);
+        object
+    }
+
+    fn tell(&self, state: &mut State, collection: &str, kind: &str, object: &Value) {
+        let event = json!({"type": kind, "object": object});
+        let version = state.version;
+        state.events.push((version, collection.to_owned(), event));
+        self.news.send_replace(());
+    }
+
+    fn answer(&self, parts: &Parts, body: &[u8]) -> Result<Response<Body>, io::Error> {
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let (path, query) = (parts.uri.path(), parts.uri.query().unwrap_or_default());
+        let mut state = self.lock();
+        if state.down {
+            return Err(io::Error::new(
+                io::ErrorKind::ConnectionRefused,
+                "it is down",
+            ));
+        }
+        state.requests.push(format!("{} {path}", parts.method));
+        let collections = [SECRETS, MUTATING, VALIDATING, NAMESPACES];
+        let collection = collections
+            .into_iter()
+            .find(|known| path.starts_with(known))
+            .unwrap();
+        let name = path[collection.len()..].trim_start_matches('/').to_owned();
+        if state
+            .forbidden
+            .contains(&(parts.method.clone(), collection.to_owned()))
+        {
+            return Ok(status(403, "you may not"));
+        }
+        let key = (collection.to_owned(), name.clone());
+        let current = state.objects.get(&key).cloned();
+        if name.is_empty() && parts.method == Method::GET {
+            let only = query
+                .split('&')
+                .find_map(|pair| pair.strip_prefix("fieldSelector="));
+            let only = only.map(|selector| selector.rsplit(['=', 'D']).next().unwrap().to_owned());
+            return Ok(match query.contains("watch=true") {
+                true => self.watch(collection, only, query, state.cuts),
+                false => list(&state, collection, only.as_deref()),
+            });
+        }
+        let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
+        let is_stale = |current: &Value| {
+            let sent = version(&body);
+            !sent.is_null() && sent != version(current)
+        };
+        Ok(match (parts.method.clone(), current) {
+            (Method::POST, _) => {
+                let name = body["metadata"]["name"].as_str().unwrap().to_owned();
+                match state
+                    .objects
+                    .contains_key(&(collection.to_owned(), name.clone()))
+                {
+                    true => status(409, "it exists already"),
+                    false => answer(&self.store(&mut state, collection, &name, body)),
+                }
+            }
+            (_, None) => status(404, "there is none"),
+            (Method::GET, Some(current)) => answer(&current),
+            (_, Some(current)) if is_stale(&current) => status(409, "it has been modified"),
+            (Method::PUT, Some(_)) => answer(&self.store(&mut state, collection, &name, body)),
+            (Method::PATCH, Some(mut current)) => {
+                merge(&mut current, &body);
+                answer(&self.store(&mut state, collection, &name, current))
+            }
+            (method, _) => panic!("nobody should {method} {path}"),
+        })
+    }
+
+    fn watch(
+        &self,
+        collection: &'static str,
+        only: Option<String>,
+        query: &str,
+        born: u64,
+    ) -> Response<Body> {
+        let from = query
+            .split('&')
+            .find_map(|pair| pair.strip_prefix("resourceVersion="));
+        let seen: u64 = from.unwrap().parse().unwrap();
+        let start = (self.clone(), self.news.subscribe(), seen, only);
+        let events = stream::unfold(start, move |(server, mut news, seen, only)| async move {
+            loop {
+                let next = {
+                    let state = server.lock();
+                    if state.cuts != born {
+                        return None;
+                    }
+                    let mut events = state.events.iter();
+                    events
+                        .find(|(version, at, event)| {
+                            let name = event["object"]["metadata"]["name"].as_str();
+                            let is_asked_for = only.is_none() || only.as_deref() == name;
+                            *version > seen && at == collection && is_asked_for
+                        })
+                        .cloned()
+                };
+                if let Some((version, _, event)) = next {
+                    let line = format!("{event}\n");
+                    return Some((Ok::<_, Infallible>(line), (server, news, version, only)));
+                }
+                news.changed().await.ok()?;
+            }
+        });
+        Response::new(Body::from_stream(events))
+    }
+}
+
+fn list(state: &State, collection: &str, only: Option<&str>) -> Response<Body> {
+    let all = state
+        .objects
+        .iter()
+        .filter(|((at, name), _)| at == collection && only.is_none_or(|only| only == name));
+    let items: Vec<_> = all.map(|(_, object)| object).collect();
+    let version = state.version.to_string();
+    answer(
+        &json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": version}, "items": items}),
+    )
+}
+
+/// Entries of `webhooks` by their names, everything else by key. Nobody may make half an entry.
+fn merge(current: &mut Value, patch: &Value) {
+    for (key, value) in patch.as_object().unwrap() {
+        match (key.as_str(), value) {
+            ("webhooks", Value::Array(entries)) => {
+                for entry in entries {
+                    let known = current["webhooks"].as_array_mut().unwrap();
+                    let known = known
+                        .iter_mut()
+                        .find(|known| known["name"] == entry["name"]);
+                    merge(known.unwrap(), entry);
+                }
+            }
+            (_, Value::Object(_)) => merge(&mut current[key], value),
+            _ => current[key] = value.clone(),
+        }
+    }
+}
+
+fn answer(object: &Value) -> Response<Body> {
+    Response::new(Body::from(object.to_string()))
+}
+
+fn status(code: u16, message: &str) -> Response<Body> {
+    let reason = match code {
+        403 => "Forbidden",
+        404 => "NotFound",
+        _ => "Conflict",
+    };
+    let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
+        "reason": reason, "message": message});
+    let mut response = answer(&status);
+    *response.status_mut() = code.try_into().unwrap();
+    response
+}
