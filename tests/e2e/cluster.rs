@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,14 +17,18 @@ use crate::process::Process;
 use crate::{PATIENCE, eventually};
 
 /// What the directory that KUBEBUILDER_ASSETS names must hold.
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 7] = [
     "etcd",
+    "helm",
     "kube-apiserver",
     "kube-controller-manager",
     "kube-scheduler",
     "kubectl",
     "kwok",
 ];
+
+/// Namespace and name of the Service that leads to our own machine.
+const LOOPBACK: &str = "loopback";
 
 pub(crate) struct Cluster {
     // The order in which they end: who asks before who answers.
@@ -103,23 +108,24 @@ impl Cluster {
     fn add_nodes(&mut self, kwok_port: u16) {
         let path = self.directory.path();
         std::fs::write(path.join("stages.yaml"), include_str!("stages.yaml")).unwrap();
-        let args = [
-            "--kubeconfig=admin.kubeconfig".to_owned(),
-            "--config=stages.yaml".to_owned(),
-            "--manage-all-nodes=true".to_owned(),
-            "--node-ip=127.0.0.1".to_owned(),
-            format!("--server-address=127.0.0.1:{kwok_port}"),
-        ];
-        let kwok = self.assets.join("kwok");
-        self.kwok = Some(Process::start(path, "kwok", &kwok, &args, "KILL"));
-        let cluster = self.namespace("transom", &[]);
+        let mut kwok = Command::new(self.program("kwok"));
+        kwok.args([
+            "--kubeconfig=admin.kubeconfig",
+            "--config=stages.yaml",
+            "--manage-all-nodes=true",
+            "--node-ip=127.0.0.1",
+            &format!("--server-address=127.0.0.1:{kwok_port}"),
+        ]);
+        self.kwok = Some(Process::start(path, "kwok", &kwok, "KILL"));
+        let cluster = self.namespace(LOOPBACK, &[]);
         cluster.create(include_str!("nodes.yaml"));
         cluster.ok(&["wait", "--for=condition=Ready", "nodes", "--all"]);
         // The API server finds webhooks through a Service: this one leads to our own machine.
-        cluster.create(
-            "{apiVersion: v1, kind: Service, metadata: {name: transom},
-              spec: {type: ExternalName, externalName: localhost}}",
-        );
+        let service = json!({
+            "apiVersion": "v1", "kind": "Service", "metadata": {"name": LOOPBACK},
+            "spec": {"type": "ExternalName", "externalName": "localhost"},
+        });
+        cluster.create(&service.to_string());
     }
 
     /// A new namespace of this name, with these labels; its default ServiceAccount is there.
@@ -148,12 +154,30 @@ impl Cluster {
         self.directory.path()
     }
 
+    /// Writes a kubeconfig for who has this token; the file.
+    pub(crate) fn kubeconfig(&self, name: &str, token: &str) -> PathBuf {
+        let config = kubeconfig(self.api.address.port(), &json!({"token": token}));
+        let file = self.directory.path().join(format!("{name}.kubeconfig"));
+        std::fs::write(&file, config.to_string()).unwrap();
+        file
+    }
+
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.assets.join(name)
     }
 
-    pub(crate) fn authority(&self) -> &Authority {
-        &self.authority
+    /// How the API server reaches a webhook at this port.
+    pub(crate) fn client_config(&self, port: u16, path: &str) -> Value {
+        use base64::Engine;
+        let ca = base64::engine::general_purpose::STANDARD.encode(self.authority.pem());
+        let service = json!({"namespace": LOOPBACK, "name": LOOPBACK, "port": port, "path": path});
+        json!({"caBundle": ca, "service": service})
+    }
+
+    /// A new certificate for such a webhook, and its key.
+    pub(crate) fn webhook_leaf(&self) -> (String, String) {
+        let name = format!("{LOOPBACK}.{LOOPBACK}.svc");
+        self.authority.leaf_for(&[&name])
     }
 
     /// The API server, asked as a cluster administrator.
@@ -175,15 +199,14 @@ impl Cluster {
         serde_json::from_slice(&base64.decode(value).unwrap()).unwrap()
     }
 
-    /// The audit events of requests that changed something in this namespace, in their order.
-    pub(crate) fn audit(&self, namespace: &str) -> Vec<Value> {
+    /// The audit events of requests that changed something, in their order.
+    pub(crate) fn audit(&self) -> Vec<Value> {
         let log = std::fs::read_to_string(self.directory.path().join("audit.log")).unwrap();
+        // The last line may be half-written.
         let events = log
             .lines()
-            .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        events
-            .filter(|event| event["objectRef"]["namespace"] == namespace)
-            .collect()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        events.collect()
     }
 
     /// Keeps the logs, for a person to look at; where they are.
@@ -218,20 +241,11 @@ impl Files<'_> {
     fn kubeconfig(&self, name: &str, (cert, key): &(String, String), port: u16) {
         use base64::Engine;
         let base64 = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
-        let config = json!({
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "e2e",
-            "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": name}}],
-            "clusters": [{"name": "e2e", "cluster": {
-                "server": format!("https://127.0.0.1:{port}"),
-                "certificate-authority-data": base64(&self.authority.pem()),
-            }}],
-            "users": [{"name": name, "user": {
-                "client-certificate-data": base64(cert),
-                "client-key-data": base64(key),
-            }}],
+        let user = json!({
+            "client-certificate-data": base64(cert),
+            "client-key-data": base64(key),
         });
+        let config = kubeconfig(port, &user);
         self.write(&format!("{name}.kubeconfig"), &config.to_string());
     }
 
@@ -319,14 +333,29 @@ impl Files<'_> {
     }
 
     fn run(&self, name: &str, args: &[&str]) -> Process {
-        let args: Vec<_> = args.iter().map(ToString::to_string).collect();
-        let program = self.assets.join(name);
-        Process::start(self.directory, name, &program, &args, "KILL")
+        let mut program = Command::new(self.assets.join(name));
+        program.args(args);
+        Process::start(self.directory, name, &program, "KILL")
     }
 }
 
+/// A kubeconfig, beside the CA's certificate, for the API server at this port and this user.
+fn kubeconfig(port: u16, user: &Value) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "e2e",
+        "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": "e2e"}}],
+        "clusters": [{"name": "e2e", "cluster": {
+            "server": format!("https://127.0.0.1:{port}"),
+            "certificate-authority": "ca.crt",
+        }}],
+        "users": [{"name": "e2e", "user": user}],
+    })
+}
+
 /// Ports that nobody listens on. Another program may take one before ours does; then starting fails and says so.
-fn free_ports<const N: usize>() -> [u16; N] {
+pub(crate) fn free_ports<const N: usize>() -> [u16; N] {
     let listeners = [(); N].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
     listeners.map(|listener| listener.local_addr().unwrap().port())
 }

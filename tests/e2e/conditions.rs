@@ -57,8 +57,8 @@ fn the_api_server_calls_us_wherever_something_speaks_of_windows(cluster: &Cluste
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "MutatingWebhookConfiguration",
         "metadata": {"name": "conditions"},
-        "webhooks": [webhook_of(&webhook, "all", None),
-            webhook_of(&webhook, "conditions", Some(policy.expression(Condition::Evidence)))],
+        "webhooks": [webhook_of(cluster, &webhook, "all", None),
+            webhook_of(cluster, &webhook, "conditions", Some(policy.expression(Condition::Evidence)))],
     });
     namespace.create(&registration.to_string());
     let probe = json!({
@@ -122,13 +122,18 @@ fn path_of(object: &Value, namespace: &str) -> String {
     format!("{root}/namespaces/{namespace}/{resource}s?dryRun=All")
 }
 
-fn webhook_of(webhook: &Webhook, name: &str, expression: Option<String>) -> Value {
+fn webhook_of(
+    cluster: &Cluster,
+    webhook: &Webhook,
+    name: &str,
+    expression: Option<String>,
+) -> Value {
     let mut entry = json!({
         "name": format!("{name}.example.com"),
         "admissionReviewVersions": ["v1"],
         "sideEffects": "None",
         "failurePolicy": "Fail",
-        "clientConfig": webhook.client_config(&format!("/{name}")),
+        "clientConfig": cluster.client_config(webhook.port(), &format!("/{name}")),
         "namespaceSelector": {"matchLabels": {LABEL: "conditions"}},
         "rules": [{
             "operations": ["CREATE"], "apiGroups": ["", "apps", "batch"], "apiVersions": ["v1"],

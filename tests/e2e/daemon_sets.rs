@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::kubectl::Namespace;
-use crate::placed::node;
+use crate::proof::node;
 use crate::transom::{LABEL, Options, Transom};
 use crate::{WINDOWS_IMAGE, eventually};
 

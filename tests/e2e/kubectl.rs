@@ -29,6 +29,11 @@ impl<'a> Namespace<'a> {
         &self.name
     }
 
+    /// Where commands are run.
+    pub(crate) fn files(&self) -> &std::path::Path {
+        self.files.path()
+    }
+
     /// Writes a manifest for a later command.
     pub(crate) fn file(&self, name: &str, content: &str) {
         std::fs::write(self.files.path().join(name), content).unwrap();

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Trial};
 
+mod balancer;
+mod chart;
 #[path = "../support/client.rs"]
 mod client;
 mod cluster;
@@ -39,8 +41,8 @@ mod daemon_sets;
 mod debug;
 mod kinds;
 mod oracle;
-mod placed;
 mod pod_security;
+mod proof;
 mod sidecar;
 mod stored;
 mod words;
@@ -54,7 +56,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 type Test = (&'static str, fn(&Cluster));
 
 const TESTS: &[&[Test]] = &[
-    placed::TESTS,
+    proof::TESTS,
     daemon_sets::TESTS,
     oracle::TESTS,
     availability::TESTS,

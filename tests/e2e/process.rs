@@ -25,14 +25,9 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts `program`; its output goes to the file NAME.log of `directory`.
-    pub(crate) fn start(
-        directory: &Path,
-        name: &str,
-        program: &Path,
-        args: &[String],
-        signal: &str,
-    ) -> Self {
+    /// Starts a program, of which `command` says the arguments and the environment; its output goes to the file
+    /// NAME.log of `directory`. It will be ended by this signal.
+    pub(crate) fn start(directory: &Path, name: &str, program: &Command, signal: &str) -> Self {
         let log = directory.join(format!("{name}.log"));
         let output = std::fs::OpenOptions::new()
             .create(true)
@@ -40,10 +35,12 @@ impl Process {
             .open(&log)
             .unwrap();
         let mut command = Command::new("sh");
+        let environment = program.get_envs();
         command
             .args(["-c", SHELL, "sh", signal])
-            .arg(program)
-            .args(args)
+            .arg(program.get_program())
+            .args(program.get_args())
+            .envs(environment.filter_map(|(key, value)| Some((key, value?))))
             .current_dir(directory)
             .stdin(Stdio::piped())
             .stdout(output.try_clone().unwrap())

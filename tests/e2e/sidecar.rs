@@ -23,7 +23,7 @@ fn a_sidecar_that_is_injected_after_us_is_seen(cluster: &Cluster) {
             "admissionReviewVersions": ["v1"],
             "sideEffects": "None",
             "failurePolicy": "Fail",
-            "clientConfig": injector.client_config("/inject"),
+            "clientConfig": cluster.client_config(injector.port(), "/inject"),
             "namespaceSelector": {"matchLabels": {LABEL: "sidecar"}},
             "objectSelector": {"matchExpressions": [{"key": "inject", "operator": "Exists"}]},
             "rules": [{

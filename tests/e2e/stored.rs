@@ -47,10 +47,11 @@ fn the_patch_is_in_etcd_and_the_reasons_are_in_the_audit_log(cluster: &Cluster) 
     assert!(!told.succeeded(), "{told}");
     // The log is written behind the answers.
     let events = eventually("the audit events of three pods", || {
-        let mut events = cluster.audit("stored");
+        let mut events = cluster.audit();
         events.retain(|event| {
             let object = &event["objectRef"];
-            object["resource"] == "pods"
+            object["namespace"] == "stored"
+                && object["resource"] == "pods"
                 && object["subresource"].is_null()
                 && event["verb"] == "create"
         });

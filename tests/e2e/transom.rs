@@ -6,7 +6,6 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use base64::Engine;
 use hyper::Method;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -20,7 +19,7 @@ use crate::process::Process;
 /// The label of a namespace that says which installation sees it.
 pub(crate) const LABEL: &str = "e2e.transom.dev/installation";
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_transom");
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_transom");
 
 /// What differs from the defaults.
 #[derive(Default)]
@@ -46,7 +45,7 @@ impl<'a> Transom<'a> {
     pub(crate) fn install(cluster: &'a Cluster, name: &'static str, options: &Options<'_>) -> Self {
         let directory = directory(cluster, name);
         std::fs::create_dir(&directory).unwrap();
-        let (cert, key) = cluster.authority().leaf_for(&["transom.transom.svc"]);
+        let (cert, key) = cluster.webhook_leaf();
         std::fs::write(directory.join("tls.crt"), cert).unwrap();
         std::fs::write(directory.join("tls.key"), key).unwrap();
         let config = format!(
@@ -85,15 +84,15 @@ impl<'a> Transom<'a> {
     }
 
     fn register(&self, options: &Options<'_>) {
-        let ca = base64::engine::general_purpose::STANDARD.encode(self.cluster.authority().pem());
         let examples = include_str!("../../examples/webhooks.yaml");
         let configurations: Vec<Value> = serde_saphyr::from_multiple(examples).unwrap();
         let namespace = self.namespace(&format!("install-{}", self.name), &[]);
         for mut configuration in configurations {
             configuration["metadata"]["name"] = json!(format!("transom-{}", self.name));
             let webhook = &mut configuration["webhooks"][0];
-            webhook["clientConfig"]["caBundle"] = json!(ca);
-            webhook["clientConfig"]["service"]["port"] = json!(self.address.port());
+            let path = webhook["clientConfig"]["service"]["path"].take();
+            let path = path.as_str().unwrap();
+            webhook["clientConfig"] = self.cluster.client_config(self.address.port(), path);
             if options.conditions {
                 webhook["matchConditions"] = self.conditions();
             }
@@ -138,24 +137,7 @@ impl<'a> Transom<'a> {
 
     /// How many reviews this webhook has answered, by its metrics.
     pub(crate) fn calls(&self, webhook: &str) -> u64 {
-        let metrics = self.metrics();
-        let counted = metrics.lines().filter(|line| {
-            line.starts_with("transom_admission_requests_total{")
-                && line.contains(&format!("webhook=\"{webhook}\""))
-        });
-        let count = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap();
-        counted.map(count).sum()
-    }
-
-    fn metrics(&self) -> String {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        runtime.block_on(async {
-            let mut stream = TcpStream::connect(self.admin_address).await.unwrap();
-            exchange(&mut stream, &get("/metrics")).await.body
-        })
+        calls(self.admin_address, webhook)
     }
 }
 
@@ -165,7 +147,8 @@ fn directory(cluster: &Cluster, name: &str) -> PathBuf {
 
 /// Starts the program with what is in `directory`; it, and where it listens for reviews and for its operators.
 fn serve(directory: &Path, bind: &str) -> (Process, [SocketAddr; 2]) {
-    let args = [
+    let mut program = Command::new(PROGRAM);
+    program.args([
         "serve",
         "--config=config.yaml",
         "--tls-cert-file=tls.crt",
@@ -175,11 +158,15 @@ fn serve(directory: &Path, bind: &str) -> (Process, [SocketAddr; 2]) {
         "--admin-bind=127.0.0.1:0",
         "--bind",
         bind,
-    ];
-    let program = Path::new(PROGRAM);
-    let args = args.map(str::to_owned);
-    let before = std::fs::read_to_string(directory.join("transom.log")).unwrap_or_default();
-    let mut process = Process::start(directory, "transom", program, &args, "TERM");
+    ]);
+    start(directory, "transom", &program)
+}
+
+/// Starts the program, which logs JSON, and waits until it is ready.
+pub(crate) fn start(directory: &Path, name: &str, program: &Command) -> (Process, [SocketAddr; 2]) {
+    let log = directory.join(format!("{name}.log"));
+    let before = std::fs::read_to_string(log).unwrap_or_default();
+    let mut process = Process::start(directory, name, program, "TERM");
     let addresses = eventually("transom serve is ready", || {
         process.must_run();
         let log = process.log();
@@ -194,4 +181,26 @@ fn serve(directory: &Path, bind: &str) -> (Process, [SocketAddr; 2]) {
         )
     });
     (process, addresses)
+}
+
+/// How many reviews this webhook of the program has answered, by its metrics.
+pub(crate) fn calls(admin_address: SocketAddr, webhook: &str) -> u64 {
+    let metrics = metrics(admin_address);
+    let counted = metrics.lines().filter(|line| {
+        line.starts_with("transom_admission_requests_total{")
+            && line.contains(&format!("webhook=\"{webhook}\""))
+    });
+    let count = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap();
+    counted.map(count).sum()
+}
+
+fn metrics(address: SocketAddr) -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        exchange(&mut stream, &get("/metrics")).await.body
+    })
 }

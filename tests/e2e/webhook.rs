@@ -1,7 +1,7 @@
 //! A mutating webhook of the tests' own, beside Transom.
 
 use std::convert::Infallible;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use base64::Engine;
@@ -24,8 +24,7 @@ use crate::cluster::Cluster;
 type Answer = dyn Fn(&str, &Value) -> Option<Value> + Send + Sync;
 
 pub(crate) struct Webhook {
-    address: SocketAddr,
-    ca: String,
+    port: u16,
     _runtime: tokio::runtime::Runtime,
 }
 
@@ -62,24 +61,19 @@ impl Webhook {
                 });
             }
         });
-        let ca = STANDARD.encode(cluster.authority().pem());
         Self {
-            address,
-            ca,
+            port: address.port(),
             _runtime: runtime,
         }
     }
 
-    /// How the API server reaches it, for a webhook configuration.
-    pub(crate) fn client_config(&self, path: &str) -> Value {
-        json!({"caBundle": self.ca, "service": {
-            "namespace": "transom", "name": "transom", "port": self.address.port(), "path": path,
-        }})
+    pub(crate) fn port(&self) -> u16 {
+        self.port
     }
 }
 
 fn tls(cluster: &Cluster) -> ServerConfig {
-    let (cert, key) = cluster.authority().leaf_for(&["transom.transom.svc"]);
+    let (cert, key) = cluster.webhook_leaf();
     let cert = CertificateDer::from_pem_slice(cert.as_bytes()).unwrap();
     let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -1,0 +1,217 @@
+//! The whole story: a cluster without Transom, with it as the chart installs it, and without it again.
+
+use serde_json::{Value, json};
+
+use crate::chart::Release;
+use crate::cluster::Cluster;
+use crate::kubectl::Namespace;
+use crate::transom::LABEL;
+use crate::{WINDOWS_IMAGE, eventually};
+
+tests![windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall];
+
+fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(cluster: &Cluster) {
+    // Without Transom.
+    let before = cluster.namespace("before", &[(LABEL, "transom")]);
+    let web = run(&before, "web", WINDOWS_IMAGE);
+    assert!(web.iter().all(|pod| node(pod).starts_with("linux-")));
+    let linux = run(&before, "proxy", "nginx:1.29");
+    let deployment = before.get(&["deployment", "proxy"]);
+
+    // With it.
+    let mut release = Release::install(cluster, &json!({}));
+    release.probe();
+    let with = release.watched("with", &[]);
+    settle(&with);
+    let calls = release.calls("mutate");
+    let same = run(&with, "proxy", "nginx:1.29");
+    assert_eq!(release.calls("mutate"), calls, "Linux is off the wire");
+    assert!(same.iter().all(|pod| node(pod).starts_with("linux-")));
+    let spec = &with.get(&["deployment", "proxy"])["spec"];
+    assert_eq!(spec, &deployment["spec"]);
+    assert_eq!(same.len(), linux.len());
+    for (with, before) in same.iter().zip(&linux) {
+        assert_eq!(without_chance(with), without_chance(before));
+    }
+    let web = run(&with, "web", WINDOWS_IMAGE);
+    assert!(web.iter().all(|pod| node(pod).starts_with("windows-")));
+    let root = manifest("root", WINDOWS_IMAGE).replace(
+        "    spec:\n",
+        "    spec:\n      securityContext: {runAsUser: 1000}\n",
+    );
+    let refused = with.apply("root.yaml", &root);
+    insta::assert_snapshot!("refused", refused);
+    let lenient = release.watched("lenient", &[("transom.dev/mode", "warn")]);
+    let warned = lenient.apply("root.yaml", &root);
+    assert!(warned.succeeded(), "{warned}");
+    assert!(warned.stderr.contains("WIN101"), "{warned}");
+
+    // Whatever happens to the release.
+    works(&release, &with);
+    let bundles = bundles(&release.namespace);
+    release.helm(&[
+        "upgrade",
+        "transom",
+        super::chart::CHART,
+        "--values=values.yaml",
+        "--set=log.level=debug",
+        "--wait",
+    ]);
+    works(&release, &with);
+    release.restart(0);
+    works(&release, &with);
+    release.helm(&["rollback", "transom", "1", "--wait"]);
+    works(&release, &with);
+    release.restart(1);
+    works(&release, &with);
+    assert_eq!(
+        self::bundles(&release.namespace),
+        bundles,
+        "Helm leaves the caBundle alone"
+    );
+
+    // Whatever somebody does to the CA.
+    for kind in CONFIGURATIONS {
+        let patch = r#"[{"op":"replace","path":"/webhooks/0/clientConfig/caBundle","value":""}]"#;
+        release
+            .namespace
+            .ok(&["patch", kind, "transom", "--type=json", "-p", patch]);
+    }
+    eventually("the caBundle is put right", || {
+        (self::bundles(&release.namespace) == bundles).then_some(())
+    });
+    works(&release, &with);
+    release.namespace.ok(&["delete", "secret", "transom-ca"]);
+    eventually("the Secret is there again", || {
+        let secret = release
+            .namespace
+            .kubectl(&["get", "secret", "transom-ca", "-o", "json"]);
+        secret.stdout.contains("ca.crt").then_some(())
+    });
+    release.probe();
+    works(&release, &with);
+
+    // Without it again: the webhooks go before what answers them.
+    release.helm(&["uninstall", "transom", "--wait"]);
+    let left = release
+        .namespace
+        .ok(&["get", CONFIGURATIONS[0], CONFIGURATIONS[1], "-o", "name"]);
+    assert!(
+        !left.lines().any(|line| line.ends_with("/transom")),
+        "{left}"
+    );
+    let deleted = eventually("the audit events of the uninstallation", || {
+        let resource = |event: &Value| event["objectRef"]["resource"].as_str().map(str::to_owned);
+        let events = cluster.audit();
+        let events = events
+            .iter()
+            .filter(|event| event["verb"] == "delete" && event["objectRef"]["name"] == "transom");
+        let deleted: Vec<_> = events.filter_map(resource).collect();
+        let all =
+            deleted.iter().any(|r| r == "services") && deleted.iter().any(|r| r == "deployments");
+        all.then_some(deleted)
+    });
+    let place = |resource: &str| deleted.iter().position(|r| r == resource);
+    for configuration in CONFIGURATIONS {
+        for needed in ["services", "deployments"] {
+            assert!(place(configuration) < place(needed), "{deleted:?}");
+        }
+    }
+    release.stop();
+    let after = run(&with, "after", WINDOWS_IMAGE);
+    assert!(after.iter().all(|pod| node(pod).starts_with("linux-")));
+}
+
+const CONFIGURATIONS: [&str; 2] = [
+    "mutatingwebhookconfigurations",
+    "validatingwebhookconfigurations",
+];
+
+/// Each of the entries' caBundle.
+fn bundles(namespace: &Namespace<'_>) -> Vec<Value> {
+    let configurations = CONFIGURATIONS.map(|kind| namespace.get(&[kind, "transom"]));
+    let entries = configurations
+        .iter()
+        .flat_map(|c| c["webhooks"].as_array().unwrap());
+    entries
+        .map(|entry| entry["clientConfig"]["caBundle"].clone())
+        .collect()
+}
+
+/// The API server learns of webhooks, and of their caBundle, a moment after they are written.
+fn settle(namespace: &Namespace<'_>) {
+    eventually("the webhooks are called", || {
+        works_once(namespace).then_some(())
+    });
+}
+
+/// A Windows pod is patched and a bad one is refused, by each of the replicas.
+fn works(release: &Release<'_>, namespace: &Namespace<'_>) {
+    release.probe();
+    settle(namespace);
+    for _ in 0..4 {
+        assert!(works_once(namespace));
+    }
+}
+
+fn works_once(namespace: &Namespace<'_>) -> bool {
+    let mut pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"},
+        "spec": {"containers": [{"name": "main", "image": WINDOWS_IMAGE}]},
+    });
+    namespace.file("good.yaml", &pod.to_string());
+    pod["spec"]["hostPID"] = json!(true);
+    namespace.file("bad.yaml", &pod.to_string());
+    let create =
+        |file: &str| namespace.kubectl(&["create", "--dry-run=server", "-o", "json", "-f", file]);
+    let good = create("good.yaml");
+    assert!(good.succeeded(), "{good}");
+    let good: Value = serde_json::from_str(&good.stdout).unwrap();
+    let bad = create("bad.yaml");
+    good["spec"]["os"]["name"] == "windows" && bad.stderr.contains("WIN202")
+}
+
+fn manifest(name: &str, image: &str) -> String {
+    format!(
+        "
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: {name}}}
+spec:
+  replicas: 2
+  selector: {{matchLabels: {{app: {name}}}}}
+  template:
+    metadata: {{labels: {{app: {name}}}}}
+    spec:
+      containers:
+      - {{name: main, image: '{image}'}}
+"
+    )
+}
+
+/// Applies a Deployment, waits until it has been rolled out; its pods.
+fn run(namespace: &Namespace<'_>, name: &str, image: &str) -> Vec<Value> {
+    let told = namespace.apply("deployment.yaml", &manifest(name, image));
+    assert!(told.succeeded(), "{told}");
+    let deployment = format!("deployment/{name}");
+    namespace.ok(&["rollout", "status", &deployment, "--timeout=60s"]);
+    let pods = namespace.pods(name);
+    assert_eq!(pods.len(), 2);
+    pods
+}
+
+/// The node that a pod runs on.
+pub(crate) fn node(pod: &Value) -> &str {
+    assert_eq!(pod["status"]["phase"], "Running", "{pod}");
+    pod["spec"]["nodeName"].as_str().unwrap()
+}
+
+/// A pod's spec without what differs from pod to pod: its node, and the random name of its token's volume.
+fn without_chance(pod: &Value) -> Value {
+    let spec = &pod["spec"];
+    let volume = spec["volumes"][0]["name"].as_str().unwrap();
+    let text = spec.to_string().replace(volume, "token");
+    let mut spec: Value = serde_json::from_str(&text).unwrap();
+    spec["nodeName"] = json!("");
+    spec
+}
