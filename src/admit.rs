@@ -302,6 +302,11 @@ impl<'r, 'a> Verdict<'r, 'a> {
         finding.path(self.request.tape())
     }
 
+    /// The path of what a finding stands against, if it is a contradiction within the object.
+    pub(crate) fn against<'f>(&'f self, finding: &'f Finding) -> Option<FieldPath<'f>> {
+        Some(self.request.tape().path(finding.hit.against?))
+    }
+
     /// Why the object was let through unseen.
     pub fn exemption(&self) -> Option<Exemption> {
         match &self.outcome {
@@ -348,20 +353,42 @@ impl<'r, 'a> Verdict<'r, 'a> {
 
     /// The patch as JSON; `None` where nothing changes.
     pub fn patch(&self) -> Option<String> {
-        let Outcome::Judged(Judgement {
-            decision,
-            pod: Some(pod),
-            ..
-        }) = &self.outcome
-        else {
-            return None;
-        };
-        if !self.allowed() || decision.patch.is_empty() {
+        let (patch, pod) = self.patch_of_pod()?;
+        self.written(patch, pod)
+    }
+
+    /// The patch that leaves these findings as they are.
+    pub(crate) fn patch_sparing(&self, is_spared: impl Fn(&Finding) -> bool) -> Option<String> {
+        let (patch, pod) = self.patch_of_pod()?;
+        let spared = self.findings().iter().filter(|finding| is_spared(finding));
+        let spared: Vec<_> = spared.map(|finding| finding.hit.at).collect();
+        self.written(&patch.sparing(&spared), pod)
+    }
+
+    fn patch_of_pod(&self) -> Option<(&Patch, &Pod<'r, 'a>)> {
+        match &self.outcome {
+            Outcome::Judged(Judgement {
+                decision,
+                pod: Some(pod),
+                ..
+            }) => Some((&decision.patch, pod)),
+            _ => None,
+        }
+    }
+
+    fn written(&self, patch: &Patch, pod: &Pod<'r, 'a>) -> Option<String> {
+        if !self.allowed() || patch.is_empty() {
             return None;
         }
         let mut json = String::with_capacity(320);
-        decision.patch.write(pod, &self.policy.placement, &mut json);
+        patch.write(pod, &self.policy.placement, &mut json);
         Some(json)
+    }
+
+    /// The path of the pod or of its template, from the root of the object.
+    pub(crate) fn pod_path(&self) -> Option<FieldPath<'_>> {
+        let (_, pod) = self.patch_of_pod()?;
+        Some(pod.tape.path(pod.at))
     }
 
     pub(crate) fn outcome(&self) -> &Outcome<'r, 'a> {

@@ -1,11 +1,12 @@
-//! Manifests → findings with their places: the webhook's own verdict over files.
+//! Manifests → findings with their places: the webhook's own verdict over files, and its patch.
 //!
-//! Pure: from a file's bytes to a [`FileReport`]. `transom check` reads the files and prints the
+//! Pure: from a file's bytes to a [`FileReport`], or to better bytes. `transom check` reads the files and prints the
 //! reports. Not here: what a finding is (`rules`), what is done about it (`decision`), and the
 //! formats (`output`).
 
 mod comment;
 mod document;
+mod fix;
 mod judge;
 pub mod output;
 pub mod report;
@@ -17,6 +18,7 @@ use crate::policy::Policy;
 use comment::Comments;
 use document::Document;
 
+pub use fix::{Fixed, Selected, fix};
 pub use report::{FileReport, Finding, Problem, Report, Severity, Span};
 
 /// What files are held against.

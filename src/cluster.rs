@@ -5,6 +5,7 @@
 //!   rotation   when there has to be another CA, as a pure function of the Secret and the time
 //!   secret     what is in the Secret
 //!   bundle     whom the API server trusts: caBundle of the webhook configurations
+//!   changes    when to look again
 //! namespaces   what their labels say, watched
 //! trouble      what goes wrong, in words
 //! ```
@@ -26,6 +27,7 @@ use namespaces::Namespaces;
 
 pub mod bundle;
 pub mod certs;
+mod changes;
 pub mod namespaces;
 pub mod rotation;
 pub mod secret;

@@ -57,15 +57,11 @@ pub fn find(name: &str) -> Result<&'static Rule, UnknownRule> {
 /// # Errors
 /// One of them is none of these.
 pub fn select<S: AsRef<str>>(filters: &[S]) -> Result<Vec<&'static Rule>, UnknownRule> {
-    let starts = |filter: &str, rule: &Rule| {
-        !filter.is_empty() && rule.code.starts_with(&filter.to_uppercase())
-    };
     let mut wanted = Vec::new();
     for filter in filters {
         let filter = filter.as_ref();
         let before = wanted.len();
-        let rules = rules::all().filter(|rule| rule.name == filter || starts(filter, rule));
-        wanted.extend(rules.map(|rule| rule.code));
+        wanted.extend(Rule::matching(filter).map(|rule| rule.code));
         if wanted.len() == before {
             let families = FAMILIES.iter().map(|family| family.prefix);
             return Err(UnknownRule::new(filter, names().chain(families)));

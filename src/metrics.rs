@@ -9,6 +9,7 @@
 
 mod family;
 mod grid;
+mod label;
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use crate::rules;
 use crate::workload::Kind;
 use family::{counters, gauge, gauges, opts, register, register_process};
 use grid::Grid;
+pub use label::{Lookup, Stage};
 
 /// What `transom_config_info` says of the defaults.
 const NO_FILE: &str = "default";
@@ -60,53 +62,6 @@ pub struct Metrics {
     patches: Grid<1>,
     os_detections: Grid<2>,
     exemptions: Grid<1>,
-}
-
-/// What went wrong with a request or connection, as the label `stage` of `transom_errors_total`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// A handler panicked.
-    Panic,
-    /// The body is larger than `--max-body-bytes`.
-    BodyTooLarge,
-    /// The body did not arrive in time.
-    BodyTimeout,
-    /// The Content-Type is not `application/json`.
-    ContentType,
-    /// The body is broken: it ended early, or it is not an AdmissionReview.
-    Malformed,
-    /// The object in a readable review is not what its kind says.
-    Unreadable,
-    /// A TLS handshake failed or did not end.
-    TlsHandshake,
-    /// More bytes were in flight than `--max-inflight-bytes`.
-    Overload,
-}
-
-/// What came of asking for a namespace, as the label `result` of `transom_namespace_lookups_total`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lookup {
-    /// It is there.
-    Found,
-    /// There is none of that name.
-    Missing,
-    /// Nobody could tell in time.
-    Failed,
-}
-
-impl Lookup {
-    /// Every result.
-    pub const ALL: [Self; 3] = [Self::Found, Self::Missing, Self::Failed];
-
-    /// The label's value.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Found => "found",
-            Self::Missing => "missing",
-            Self::Failed => "failed",
-        }
-    }
 }
 
 impl Metrics {
@@ -408,35 +363,6 @@ impl Default for Metrics {
 impl fmt::Debug for Metrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Metrics").finish_non_exhaustive()
-    }
-}
-
-impl Stage {
-    /// Every stage.
-    pub const ALL: [Self; 8] = [
-        Self::Panic,
-        Self::BodyTooLarge,
-        Self::BodyTimeout,
-        Self::ContentType,
-        Self::Malformed,
-        Self::Unreadable,
-        Self::TlsHandshake,
-        Self::Overload,
-    ];
-
-    /// The label's value.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Panic => "panic",
-            Self::BodyTooLarge => "body_too_large",
-            Self::BodyTimeout => "body_timeout",
-            Self::ContentType => "content_type",
-            Self::Malformed => "malformed",
-            Self::Unreadable => "unreadable",
-            Self::TlsHandshake => "tls_handshake",
-            Self::Overload => "overload",
-        }
     }
 }
 

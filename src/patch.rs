@@ -87,6 +87,18 @@ impl Patch {
         self.operations.is_empty()
     }
 
+    /// The same, but without taking out these fields. The API server would refuse them beside
+    /// os=windows, so that is not put there either, and without it nothing is taken out.
+    pub(crate) fn sparing(&self, spared: &[At]) -> Self {
+        let mut operations = self.operations.clone();
+        operations
+            .retain(|operation| !matches!(operation, Operation::Remove(at) if spared.contains(at)));
+        if operations.len() < self.operations.len() && operations.contains(&Operation::AddOs) {
+            operations.retain(|o| !matches!(o, Operation::AddOs | Operation::Remove(_)));
+        }
+        Self { operations }
+    }
+
     /// Writes the operations as a JSON Patch for the object that the pod is part of.
     pub(crate) fn write(&self, pod: &Pod<'_, '_>, policy: &PlacementPolicy, out: &mut String) {
         let spec = pod.tape.path(pod.spec.unwrap_or(pod.at));

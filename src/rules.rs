@@ -116,6 +116,14 @@ impl Rule {
         all().find(|rule| rule.code == name || rule.name == name)
     }
 
+    /// The rules that a filter means: that with this name, or those whose codes start with it, in
+    /// upper or lower case.
+    pub fn matching(filter: &str) -> impl Iterator<Item = &'static Self> {
+        let start = filter.to_uppercase();
+        let starts = move |rule: &Self| !start.is_empty() && rule.code.starts_with(&start);
+        all().filter(move |rule| rule.name == filter || starts(rule))
+    }
+
     /// Why a case of it fails on Windows, and what to write instead.
     pub fn words(&self, tier: u8) -> (&'static str, &'static str) {
         match self.tiers.get(usize::from(tier)) {

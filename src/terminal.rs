@@ -3,6 +3,7 @@
 
 use std::io::{self, ErrorKind, Write};
 
+use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context, Result};
 use clap::builder::StyledStr;
 use terminal_size::terminal_size_of;
@@ -12,14 +13,28 @@ use terminal_size::terminal_size_of;
 /// # Errors
 /// It cannot be written to. A reader that wanted no more, such as `head`, is none.
 pub(crate) fn print(text: &str) -> Result<()> {
-    let mut stdout = anstream::stdout().lock();
-    let done = stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush());
+    write(anstream::stdout().lock(), text.as_bytes())
+}
+
+/// Prints to stdout as it is: a file, or what a program is to read.
+///
+/// # Errors
+/// As of [`print`].
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
+    write(io::stdout().lock(), bytes)
+}
+
+fn write(mut stdout: impl Write, bytes: &[u8]) -> Result<()> {
+    let done = stdout.write_all(bytes).and_then(|()| stdout.flush());
     match done {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         done => done.context("cannot write to stdout"),
     }
+}
+
+/// Whether colours are wanted on stdout.
+pub(crate) fn is_styled() -> bool {
+    AutoStream::choice(&io::stdout()) != ColorChoice::Never
 }
 
 /// What is wrong, to stderr, where nobody has to listen.
@@ -27,9 +42,14 @@ pub(crate) fn tell(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
+/// The same, with colours where they are wanted.
+pub(crate) fn tell_styled(text: &str) {
+    let _ = anstream::stderr().lock().write_all(text.as_bytes());
+}
+
 /// The help of a command, to stderr.
 pub(crate) fn tell_help(help: &StyledStr) {
-    let _ = write!(anstream::stderr(), "{}", help.ansi());
+    tell_styled(&help.ansi().to_string());
 }
 
 /// How many columns the terminal has that stdout is; nothing, if it is none.

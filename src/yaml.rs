@@ -59,8 +59,10 @@ pub struct Comment {
 pub struct Node {
     /// Of a value that is not written, the place of its key.
     pub place: Place,
-    /// What it takes of the text, in bytes; of a list or map, its first line at least.
+    /// What it takes of the text, in bytes: up to its last value, or to the bracket that closes it.
     pub span: Range<usize>,
+    /// It has an anchor, and so may stand in other places, too; or it is what an alias stands for.
+    pub anchored: bool,
     /// What stands there.
     pub value: Value,
 }

@@ -1,4 +1,5 @@
-//! Comments that silence rules: `# transom: ignore[WIN301] reason`.
+//! Comments that silence rules: `# transom: ignore[WIN301] reason`, with codes, names and
+//! beginnings of codes, as --select has them.
 //!
 //! One holds for what begins in its line, or, where it has a line to itself, in the next line that
 //! says anything: a field or an element of a list, with everything below it. Before a document's
@@ -22,9 +23,11 @@ pub(super) struct Comments {
     flaws: Vec<Problem>,
 }
 
-/// One rule that a comment names.
+/// One rule that a comment names, or several by the beginning of their codes.
 struct Ignore {
-    rule: &'static Rule,
+    rules: Vec<&'static Rule>,
+    /// As it is told of.
+    named: String,
     reason: String,
     /// The comment's own.
     place: Place,
@@ -59,20 +62,22 @@ impl Comments {
         };
         let reason = reason.trim();
         for name in names.split(',').map(str::trim).filter(|n| !n.is_empty()) {
-            match Rule::find(name) {
-                None => self.flaws.push(Problem::at(place, unknown(name))),
-                Some(rule) if reason.is_empty() => {
-                    let code = rule.code;
-                    let problem = format!("{code} is not ignored: write the reason behind the ]");
-                    self.flaws.push(Problem::at(place, problem));
-                }
-                Some(rule) => self.ignores.push(Ignore {
-                    rule,
+            let rules: Vec<_> = Rule::matching(name).collect();
+            if rules.is_empty() {
+                self.flaws.push(Problem::at(place, unknown(name)));
+            } else if reason.is_empty() {
+                let named = named(&rules, name);
+                let problem = format!("{named} is not ignored: write the reason behind the ]");
+                self.flaws.push(Problem::at(place, problem));
+            } else {
+                self.ignores.push(Ignore {
+                    named: named(&rules, name),
+                    rules,
                     reason: reason.to_owned(),
                     place,
                     line,
                     used: Cell::new(false),
-                }),
+                });
             }
         }
     }
@@ -80,7 +85,7 @@ impl Comments {
     /// Why this rule is ignored in a field, if a comment says so. `lines` are those in which the
     /// field and everything around it begin.
     pub(super) fn reason(&self, lines: &[usize], rule: &Rule) -> Option<&str> {
-        let holds = |i: &&Ignore| i.rule.code == rule.code && lines.contains(&i.line);
+        let holds = |i: &&Ignore| i.names(rule) && lines.contains(&i.line);
         let mut found = self.ignores.iter().filter(holds);
         let first = found.next()?;
         first.used.set(true);
@@ -93,12 +98,27 @@ impl Comments {
     pub(super) fn oddities(self, policy: &Policy, all_read: bool) -> Vec<Problem> {
         let mut oddities = self.flaws;
         let unused = self.ignores.iter().filter(|i| all_read && !i.used.get());
-        for ignore in unused.filter(|ignore| is_on(ignore.rule, policy)) {
-            let code = ignore.rule.code;
-            let problem = format!("{code} is not found here; take it out of the comment");
+        let on = |ignore: &&Ignore| ignore.rules.iter().any(|rule| is_on(rule, policy));
+        for ignore in unused.filter(on) {
+            let named = &ignore.named;
+            let problem = format!("{named} is not found here; take it out of the comment");
             oddities.push(Problem::at(ignore.place, problem));
         }
         oddities
+    }
+}
+
+impl Ignore {
+    fn names(&self, rule: &Rule) -> bool {
+        self.rules.iter().any(|named| named.code == rule.code)
+    }
+}
+
+/// The code of the one rule that is meant, or what is written.
+fn named(rules: &[&Rule], written: &str) -> String {
+    match rules {
+        [rule] => rule.code.to_owned(),
+        _ => written.to_owned(),
     }
 }
 

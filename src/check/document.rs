@@ -59,6 +59,20 @@ pub(super) fn text(bytes: &[u8]) -> Result<Cow<'_, str>, Problem> {
     }
 }
 
+/// A text as it is saved in a file with these bytes: in its encoding, with its mark.
+pub(super) fn bytes(text: &str, like: &[u8]) -> Vec<u8> {
+    let utf_16 = |unit: fn(u16) -> [u8; 2]| {
+        let marked = std::iter::once(0xfeff).chain(text.encode_utf16());
+        marked.flat_map(unit).collect()
+    };
+    match like {
+        [0xff, 0xfe, ..] => utf_16(u16::to_le_bytes),
+        [0xfe, 0xff, ..] => utf_16(u16::to_be_bytes),
+        [0xef, 0xbb, 0xbf, ..] => [b"\xef\xbb\xbf", text.as_bytes()].concat(),
+        _ => text.as_bytes().to_vec(),
+    }
+}
+
 fn utf_8(bytes: &[u8]) -> Result<&str, Problem> {
     str::from_utf8(bytes).map_err(|error| {
         let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);

@@ -28,14 +28,8 @@ pub(super) fn judge(
     if let Err(flaw) = object.node.write_json(&mut json) {
         return report.problems.push(Problem::at(flaw.place, flaw.problem));
     }
-    let namespace = object
-        .metadata("namespace")
-        .or(options.namespace_name.as_deref())
-        .unwrap_or("default");
-    let facts = Facts {
-        namespaces: [(namespace.to_owned(), options.namespace)].into(),
-        ..Facts::default()
-    };
+    let namespace = namespace(object, options);
+    let facts = facts(namespace, options);
     let body = creation(object.kind, namespace, &json);
     let request = match review::decode(&body, &options.policy) {
         Ok(request) => request,
@@ -65,8 +59,23 @@ pub(super) fn judge(
     case.tell_ineffective(&validated);
 }
 
+/// The namespace that the object will be in.
+pub(super) fn namespace<'o>(object: &'o Object, options: &'o Options) -> &'o str {
+    let said = object.metadata("namespace");
+    let said = said.or(options.namespace_name.as_deref());
+    said.unwrap_or("default")
+}
+
+/// What is known of the cluster.
+pub(super) fn facts(namespace: &str, options: &Options) -> Facts {
+    Facts {
+        namespaces: [(namespace.to_owned(), options.namespace)].into(),
+        ..Facts::default()
+    }
+}
+
 /// The review that the API server would send for the creation of this object.
-fn creation(kind: Kind, namespace: &str, object: &[u8]) -> Vec<u8> {
+pub(super) fn creation(kind: Kind, namespace: &str, object: &[u8]) -> Vec<u8> {
     let (group, kind, namespace) = (kind.group(), kind.name(), Json::from(namespace));
     let envelope = format!(
         r#"{{"kind":"AdmissionReview","apiVersion":"{}","request":{{"uid":"check","kind":{{"group":"{group}","kind":"{kind}"}},"namespace":{namespace},"operation":"CREATE","object":"#,
@@ -121,7 +130,7 @@ impl Case<'_> {
             Effect::Deny | Effect::Warn => Severity::Warn,
         };
         let words = verdict.words(told);
-        let (place, span) = located.span(&self.report.text);
+        let against = verdict.against(told).map(|path| self.locate(&path));
         let name = self.object.metadata("name");
         let name = name.or_else(|| self.object.metadata("generateName"));
         Finding {
@@ -132,18 +141,25 @@ impl Case<'_> {
             value: words.value,
             reason: words.reason,
             remedy: words.remedy,
-            span: Span {
-                start: span.start,
-                end: span.end,
-                line: place.line,
-                column: place.column,
-            },
+            span: self.span(&located),
+            absent: !located.complete,
+            against: against.map(|located| self.span(&located)),
             kind: self.object.kind.name().to_owned(),
             namespace: self.object.metadata("namespace").map(str::to_owned),
             name: name.map(str::to_owned),
             evidence: self.evidence.clone(),
             patch: (severity == Severity::Repair).then(|| remove(path)),
             ignored,
+        }
+    }
+
+    fn span(&self, located: &Located<'_>) -> Span {
+        let (place, span) = located.span(&self.report.text);
+        Span {
+            start: span.start,
+            end: span.end,
+            line: place.line,
+            column: place.column,
         }
     }
 

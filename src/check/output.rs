@@ -4,6 +4,7 @@
 //! exit code (`command`).
 
 mod concise;
+mod diff;
 mod github;
 mod json;
 mod markdown;
@@ -13,10 +14,12 @@ mod snippet;
 mod summary;
 mod text;
 
-use super::{FileReport, Finding, Problem, Report, Severity};
+use super::{FileReport, Finding, Problem, Report, Severity, Span};
 use crate::yaml::Place;
 
+pub use diff::diff;
 pub(crate) use shown::shown;
+pub(crate) use summary::several;
 pub use summary::summary;
 
 /// How a report is written.
@@ -84,6 +87,12 @@ pub fn render(report: &Report, format: Format, options: &RenderOptions) -> Strin
     }
 }
 
+/// A line about a file, with its end: `file:line:column: note: sentence`.
+pub(crate) fn note(file: &str, note: &Problem) -> String {
+    let (place, text) = (shown::place(file, note.place), shown::problem(note));
+    format!("{place}: note: {text}\n")
+}
+
 /// One thing that people are told of a file.
 #[derive(Clone, Copy)]
 enum Item<'r> {
@@ -96,10 +105,7 @@ impl Item<'_> {
     /// Nothing where it is about the whole file.
     fn place(&self) -> Option<Place> {
         match self {
-            Self::Finding(finding) => Some(Place {
-                line: finding.span.line,
-                column: finding.span.column,
-            }),
+            Self::Finding(finding) => Some(finding.span.place()),
             Self::Problem(problem) | Self::Oddity(problem) => problem.place,
         }
     }
@@ -128,9 +134,8 @@ fn told(file: &FileReport) -> Vec<Item<'_>> {
     items
 }
 
-/// The column behind the last character of a finding's place, which is in one line.
-fn end_column(file: &FileReport, finding: &Finding) -> usize {
-    let span = finding.span;
+/// The column behind the last character of a place, which is in one line.
+fn end_column(file: &FileReport, span: Span) -> usize {
     let text = file.text.get(span.start..span.end).unwrap_or_default();
     span.column + text.chars().count()
 }

@@ -53,6 +53,10 @@ pub struct Finding {
     pub remedy: String,
     /// Where it is written: the field, or the nearest one above it.
     pub span: Span,
+    /// The field is absent, and so `span` is that of the nearest one above it.
+    pub absent: bool,
+    /// Of a contradiction: where the other side is written.
+    pub against: Option<Span>,
     /// The kind of the object.
     pub kind: String,
     /// The namespace of the object, if it says one.
@@ -103,6 +107,16 @@ pub struct Span {
     pub line: usize,
     /// Its column, from 1, in characters.
     pub column: usize,
+}
+
+impl Span {
+    /// Where it starts.
+    pub fn place(self) -> Place {
+        Place {
+            line: self.line,
+            column: self.column,
+        }
+    }
 }
 
 /// What cannot be read, and where.

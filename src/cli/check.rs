@@ -75,6 +75,21 @@ pub struct CheckArgs {
     #[arg(long)]
     pub exit_zero: bool,
 
+    /// Write repairs and placement into the files, then tell what is left
+    ///
+    /// Of all that is for Windows: what the webhook would take out of the pods and put into them, templates
+    /// included. Comments and looks stay. Plain YAML only; what is left alone is told with the reason. Findings that
+    /// --select, --ignore or a comment silence are not repaired. What comes from stdin goes to stdout, and the
+    /// findings to stderr. Exits by what is left.
+    #[arg(long)]
+    pub fix: bool,
+
+    /// Write nothing and print what --fix would change, as a unified diff; exit with 1 if there is anything
+    ///
+    /// Findings are not told. With --exit-zero it exits with 0.
+    #[arg(long, conflicts_with_all = ["output", "output_file", "show_evidence", "fail_on"])]
+    pub diff: bool,
+
     /// How findings are written; never changes the exit code
     #[arg(short, long, value_name = "FORMAT", value_enum, default_value_t)]
     pub output: Format,

@@ -16,21 +16,15 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
 use futures_util::StreamExt;
-use futures_util::stream::{BoxStream, select_all};
-use k8s_openapi::api::admissionregistration::v1::{
-    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
-};
 use k8s_openapi::api::core::v1::Secret;
+use kube::Client;
 use kube::api::{Api, DynamicObject, ObjectMeta, PostParams};
-use kube::core::PartialObjectMeta;
-use kube::runtime::{WatchStreamExt, watcher};
-use kube::{Client, Resource};
 use tokio::sync::watch;
 
 use super::bundle::{self, FIELD_MANAGER, Kind};
 use super::rotation::{self, Contents, Known, Leaf, Lifetimes};
 use super::trouble::{code, trouble};
-use super::{backoff, secret};
+use super::{backoff, changes, secret};
 use crate::authority::{self, Authority};
 use crate::metrics::Metrics;
 use crate::server::tls::Tls;
@@ -138,7 +132,13 @@ impl Keeper {
 
     /// Looks forever.
     pub async fn run(mut self) {
-        let mut changes = self.changes();
+        let Settings {
+            secret,
+            namespace,
+            configuration,
+            ..
+        } = &self.settings;
+        let mut changes = changes::of(&self.client, namespace, secret, configuration);
         let mut failures = 0;
         loop {
             let look = tokio::time::timeout(PATIENCE, self.look(authority::now())).await;
@@ -159,26 +159,6 @@ impl Keeper {
                 _ = changes.next() => tokio::time::sleep(DEBOUNCE).await,
             }
         }
-    }
-
-    /// Something for each change of one of the three objects.
-    fn changes(&self) -> BoxStream<'static, ()> {
-        let Settings {
-            secret,
-            namespace,
-            configuration,
-            ..
-        } = &self.settings;
-        let client = || self.client.clone();
-        let secrets = Api::<PartialObjectMeta<Secret>>::namespaced(client(), namespace);
-        let mutating = Api::<PartialObjectMeta<MutatingWebhookConfiguration>>::all(client());
-        let validating = Api::<PartialObjectMeta<ValidatingWebhookConfiguration>>::all(client());
-        select_all([
-            changes_of(secrets, secret),
-            changes_of(mutating, configuration),
-            changes_of(validating, configuration),
-        ])
-        .boxed()
     }
 
     /// One look at everything. What can be done is done, whatever else fails.
@@ -398,22 +378,4 @@ impl Keeper {
         }
         self.flaw = flaw;
     }
-}
-
-fn changes_of<K>(api: Api<PartialObjectMeta<K>>, name: &str) -> BoxStream<'static, ()>
-where
-    K: Resource + Clone + std::fmt::Debug + Send + 'static,
-    PartialObjectMeta<K>: Resource + serde::de::DeserializeOwned,
-{
-    let only = watcher::Config::default().fields(&format!("metadata.name={name}"));
-    let events = watcher(api, only).default_backoff();
-    let changes = events.filter_map(async |event| match event {
-        Ok(watcher::Event::Init | watcher::Event::InitApply(_)) => None,
-        Ok(_) => Some(()),
-        Err(error) => {
-            tracing::debug!(%error, "a watch has ended and is begun again");
-            None
-        }
-    });
-    changes.boxed()
 }

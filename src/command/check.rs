@@ -4,6 +4,7 @@
 //! written (`crate::check::output`).
 
 mod files;
+mod look;
 mod progress;
 mod selection;
 mod settings;
@@ -20,6 +21,7 @@ use crate::check::{FileReport, Report, Severity};
 use crate::cli::{CheckArgs, Cli, FailOn};
 use crate::terminal::{self, tell};
 use files::{Files, Input};
+use look::{Looked, Mode, Repairs, look};
 use progress::Progress;
 use selection::Selection;
 use settings::Settings;
@@ -39,6 +41,8 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
         namespace,
         fail_on,
         exit_zero,
+        fix,
+        diff,
         output,
         output_file,
         show_evidence,
@@ -68,19 +72,36 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
 
     let files = Files::find(&paths);
     let progress = Progress::new(files.inputs.len(), quiet);
+    let mode = match (fix, diff) {
+        (_, true) => Mode::Diff {
+            styled: terminal::is_styled(),
+        },
+        (true, false) => Mode::Fix,
+        (false, false) => Mode::Check,
+    };
+    let is_piped_through = mode == Mode::Fix && files.inputs.iter().any(Input::is_stdin);
     let look = |input: &Input| {
-        let mut report = input.check(&options);
-        report.findings.retain(|found| selection.has(found.rule));
-        if report.is_silent() {
+        let mut looked = look(input, mode, &options, &selection);
+        if looked.report.is_silent() {
             // Nobody will be shown a line of it.
-            report.text = String::new();
+            looked.report.text = String::new();
         }
         progress.tick();
-        report
+        looked
     };
-    let reports = work::in_parallel(&files.inputs, jobs, look);
+    let looked = work::in_parallel(&files.inputs, jobs, look);
     drop(progress);
 
+    let mut repairs = Repairs::default();
+    let reports = looked.into_iter().map(|looked| {
+        let Looked {
+            report,
+            repairs: more,
+        } = looked;
+        repairs.add(more);
+        report
+    });
+    let reports = reports.collect();
     let (report, foreign) = files.report(reports);
     if verbose {
         for name in foreign {
@@ -92,15 +113,36 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
         show_evidence,
         width: terminal::width(),
     };
-    write::write(&render(&report, output, &options), output_file.as_deref())?;
-    let is_read_by_people = matches!(output, Format::Text | Format::Concise | Format::Github);
-    if !is_read_by_people || output_file.is_some() {
+    terminal::print_bytes(&repairs.out)?;
+    let told = match mode {
+        Mode::Diff { .. } => String::new(),
+        _ => render(&report, output, &options),
+    };
+    match output_file.as_deref() {
+        // stdout is for what came from stdin.
+        None if is_piped_through => terminal::tell_styled(&told),
+        file => write::write(&told, file)?,
+    }
+    let is_told = matches!(output, Format::Text | Format::Concise | Format::Github);
+    if !is_told || output_file.is_some() || matches!(mode, Mode::Diff { .. }) {
         tell(&render(&unread(&report), Format::Concise, &options));
+    }
+    tell(&repairs.left);
+    if !quiet && mode != Mode::Check {
+        tell(&format!("{}\n", repairs.summary(mode)));
+    }
+    if matches!(mode, Mode::Diff { .. }) {
+        return Ok(exit_code(&report, repairs.any(), exit_zero));
     }
     if !quiet {
         tell(&format!("{}\n", summary(&report)));
     }
-    Ok(exit_code(&report, fail_on, exit_zero))
+    let least = match fail_on {
+        FailOn::Deny => Severity::Deny,
+        FailOn::Warn => Severity::Repair,
+    };
+    let found = report.findings().any(|(_, f)| f.severity >= least);
+    Ok(exit_code(&report, found, exit_zero))
 }
 
 /// What could not be read, and nothing else.
@@ -114,17 +156,12 @@ fn unread(report: &Report) -> Report {
     }
 }
 
-/// There are findings.
+/// There are findings; of `--diff`, there is something to fix.
 const FOUND: u8 = 1;
-/// Something could not be read.
+/// Something could not be read or written.
 const UNREAD: u8 = 2;
 
-fn exit_code(report: &Report, fail_on: FailOn, exit_zero: bool) -> ExitCode {
-    let least = match fail_on {
-        FailOn::Deny => Severity::Deny,
-        FailOn::Warn => Severity::Repair,
-    };
-    let found = report.findings().any(|(_, f)| f.severity >= least);
+fn exit_code(report: &Report, found: bool, exit_zero: bool) -> ExitCode {
     ExitCode::from(match report.problems() {
         0 if found && !exit_zero => FOUND,
         0 => 0,

@@ -67,6 +67,13 @@ impl Node {
     }
 }
 
+impl Scalar {
+    /// It is a text for kubectl, and no number, no boolean, nothing of that kind.
+    pub(crate) fn is_text(&self) -> bool {
+        matches!(Meaning::of(&self.text, self.plain), Meaning::Text)
+    }
+}
+
 impl Key {
     /// The name that it is: `yes` is `true`, 010 is `8`.
     fn write_json(&self, out: &mut Vec<u8>) -> Result<(), Flaw> {

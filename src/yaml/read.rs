@@ -49,6 +49,7 @@ pub fn read(text: &str, comments: bool) -> Contents {
         parser: Parser::new_from_str_with_options(text, options),
         anchors: HashMap::new(),
         repeated: 0,
+        end: 0,
         comments: Vec::new(),
     };
     let mut documents = Vec::new();
@@ -65,6 +66,8 @@ struct Reader<'t> {
     anchors: HashMap<usize, Node>,
     /// How many nodes aliases have made so far.
     repeated: usize,
+    /// Behind what was written last, in bytes.
+    end: usize,
     comments: Vec<Comment>,
 }
 
@@ -112,6 +115,10 @@ impl<'t> Reader<'t> {
         let at = place(&span.start);
         limit(at, 0, depth)?;
         let mut key_or_start = at;
+        let mut written = bytes(&span);
+        if !written.is_empty() {
+            self.end = written.end;
+        }
         let (anchor, value) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 let plain = match tag.as_deref() {
@@ -133,9 +140,14 @@ impl<'t> Reader<'t> {
                 while let Some(node) = self.node_or_end(at, depth + 1)? {
                     list.push(node);
                 }
+                written.end = self.end;
                 (anchor, Value::List(list))
             }
-            Event::MappingStart(_, anchor, _) => (anchor, Value::Map(self.map(at, depth)?)),
+            Event::MappingStart(_, anchor, _) => {
+                let map = self.map(at, depth)?;
+                written.end = self.end;
+                (anchor, Value::Map(map))
+            }
             Event::Alias(anchor) => {
                 let Some(node) = self.anchors.get(&anchor).cloned() else {
                     return wrong(at, "an alias cannot stand within what it stands for");
@@ -149,7 +161,8 @@ impl<'t> Reader<'t> {
         };
         let node = Node {
             place: key_or_start,
-            span: bytes(&span),
+            span: written,
+            anchored: anchor != 0,
             value,
         };
         if anchor != 0 {

@@ -61,9 +61,17 @@ impl Helm {
 
     /// What `helm template` prints, or why it does not.
     pub(crate) fn text(&self, args: &[&str]) -> Result<String, String> {
-        let mut all: Vec<OsString> = ["template", RELEASE, "charts/transom", "-n", NAMESPACE]
-            .map(OsString::from)
-            .into();
+        // The oldest version, as nobody knows which one a Helm that was built from source takes for granted.
+        let version = "--kube-version=1.30.0";
+        let start = [
+            "template",
+            RELEASE,
+            "charts/transom",
+            version,
+            "-n",
+            NAMESPACE,
+        ];
+        let mut all: Vec<OsString> = start.map(OsString::from).into();
         all.extend(args.iter().map(OsString::from));
         let output = self.run(&all);
         if output.status.success() {

@@ -158,9 +158,39 @@ fn text_that_looks_like_a_comment_is_none() {
     }
 }
 
+/// As --select and --ignore take them.
+#[test]
+fn beginnings_of_codes_name_all_their_rules() {
+    for (names, want) in [
+        ("WIN1", &["WIN101", "WIN104"][..]),
+        ("win1", &["WIN101", "WIN104"]),
+        ("WIN10, WIN3", &["WIN101", "WIN104", "WIN301", "WIN301"]),
+        ("WIN", &["WIN101", "WIN104", "WIN301", "WIN301"]),
+        ("WIN30", &["WIN301", "WIN301"]),
+        ("win301", &["WIN301", "WIN301"]),
+    ] {
+        let text = above(4, &format!("# transom: ignore[{names}] legacy"));
+        let report = checked(&text);
+        assert_eq!(ignored(&report), want, "{names}");
+        assert_eq!(oddities(&report), [] as [&str; 0], "{names}");
+    }
+}
+
 #[test]
 fn what_silences_nothing_is_told() {
     for (comment, want) in [
+        (
+            "ignore[WIN3] x",
+            "8:21 WIN3 is not found here; take it out of the comment",
+        ),
+        (
+            "ignore[WIN1]",
+            "8:21 WIN1 is not ignored: write the reason behind the ]",
+        ),
+        (
+            "ignore[IN1] x",
+            "8:21 there is no rule IN1; transom rules lists them",
+        ),
         (
             "ignore[WIN110] x",
             "8:21 WIN110 is not found here; take it out of the comment",

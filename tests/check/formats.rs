@@ -142,6 +142,91 @@ fn the_summary_is_one_line() {
     insta::assert_snapshot!(summary(&report()), @"2 denied, 2 warned, 1 to be repaired, 2 problems, 1 oddity, 1 ignored in 4 files; 3 objects judged, 2 skipped (1 ConfigMap, 1 Secret)");
 }
 
+/// A field that is not there, and one that another contradicts.
+const CONFLICT: &str = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  os: {name: windows}
+  securityContext: {windowsOptions: {hostProcess: true}}
+  nodeSelector:
+    kubernetes.io/os: linux
+  containers: [{name: a, image: b}]
+";
+
+#[test]
+fn a_contradiction_has_two_places_and_an_absent_field_that_of_its_parent() {
+    let report = Report {
+        files: vec![checked("a.yaml", CONFLICT)],
+    };
+    let text = render(&report, Format::Text, &RenderOptions::default());
+    let text = without_colours(&text);
+    let drawn = text
+        .lines()
+        .filter(|line| !line.starts_with("  =") && !line.starts_with("    "));
+    let drawn = drawn.map(str::trim_end).collect::<Vec<_>>().join("\n");
+    insta::assert_snapshot!(drawn, @r"
+    deny[WIN201 host-network]: only HostProcess pods share the node's network, and they must
+     --> a.yaml:4:1
+      |
+    4 | spec:
+      | ^^^^ it is absent below this
+      |
+
+    deny[WIN601 os-conflict]: signals for Windows and for Linux contradict each other
+     --> a.yaml:8:5
+      |
+    8 |     kubernetes.io/os: linux
+      |     ^^^^^^^^^^^^^^^^^^^^^^^
+      |
+     ::: a.yaml:5:8
+      |
+    5 |   os: {name: windows}
+      |        ------------- it contradicts this
+      |
+    ");
+    let json = json(Format::Json, &report);
+    let [absent, conflict] = [&json["findings"][0], &json["findings"][1]];
+    assert_eq!(
+        (&absent["absent"], &absent["against"]),
+        (&true.into(), &Value::Null)
+    );
+    assert_eq!(conflict["absent"], false);
+    assert_eq!(
+        conflict["against"],
+        serde_json::json!({"line": 5, "column": 8})
+    );
+    let sarif = self::json(Format::Sarif, &report);
+    let results = &sarif["runs"][0]["results"];
+    assert_eq!(results[0]["properties"]["absent"], true);
+    assert_eq!(results[0].get("relatedLocations"), None);
+    let related = &results[1]["relatedLocations"][0];
+    assert_eq!(related["message"]["text"], "It contradicts this.");
+    let region = &related["physicalLocation"]["region"];
+    assert_eq!(
+        (&region["startLine"], &region["endColumn"]),
+        (&5.into(), &21.into())
+    );
+}
+
+/// In one line of megabytes, too.
+#[test]
+fn both_places_of_a_contradiction_are_told_where_the_line_is_cut() {
+    let padding = "x".repeat(5000);
+    let line = format!(
+        r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{padding}"}},"spec":{{"os":{{"name":"windows"}},"hostname":"{padding}","nodeSelector":{{"kubernetes.io/os":"linux"}}}}}}"#
+    );
+    let report = Report {
+        files: vec![checked("a.json", &line)],
+    };
+    let text = without_colours(&render(&report, Format::Text, &RenderOptions::default()));
+    for word in [r#""kubernetes.io/os""#, r#""name":"windows""#] {
+        let place = format!("a.json:1:{}\n", line.find(word).unwrap() + 1);
+        assert!(text.contains(&place), "{place}{text}");
+    }
+}
+
 /// Names, keys and values that would like to be something else.
 fn hostile() -> Report {
     let name = "a\u{1b}]0;PWNED\u{7}\r\n::error::,b|`c` {0}%0A.yaml";
@@ -298,6 +383,12 @@ fn microsofts_validator_finds_no_error() {
     for (name, report) in [
         ("all", report()),
         ("hostile", hostile()),
+        (
+            "conflict",
+            Report {
+                files: vec![checked("a.yaml", CONFLICT)],
+            },
+        ),
         ("nothing", Report::default()),
     ] {
         let [file, verdict] =

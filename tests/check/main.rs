@@ -7,6 +7,7 @@ mod comments;
 mod common;
 mod corpus;
 mod defaults;
+mod fixes;
 mod formats;
 #[path = "../support/program.rs"]
 mod program;

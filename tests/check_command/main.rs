@@ -4,11 +4,14 @@
 #![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
 mod exit;
+mod fix;
 mod input;
 mod plugin;
 #[path = "../support/program.rs"]
 mod program;
 mod settings;
+#[cfg(unix)]
+mod terminal;
 mod written;
 
 use std::fs;

@@ -103,13 +103,19 @@ fn as_a_plugin_it_goes_by_the_name_that_users_type() {
 
 /// pre-commit reads it from the repository's root; the command line in it must be one of ours.
 #[test]
-fn the_hook_runs_a_command_that_is_there() {
+fn the_hooks_run_commands_that_are_there() {
     let hooks = include_str!("../../.pre-commit-hooks.yaml");
     let hooks: serde_json::Value = serde_saphyr::from_str(hooks).unwrap();
-    let hook = &hooks[0];
-    assert_eq!(hook["id"], "transom-check");
-    assert_eq!(hook["language"], "rust");
-    let args = hook["entry"].as_str().unwrap().split(' ');
-    let args = args.chain(["web.yaml"]);
-    assert!(Cli::command().try_get_matches_from(args).is_ok());
+    let hooks = hooks.as_array().unwrap();
+    let ids: Vec<_> = hooks
+        .iter()
+        .map(|hook| hook["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(ids, ["transom-check", "transom-fix"]);
+    for hook in hooks {
+        assert_eq!(hook["language"], "rust");
+        let args = hook["entry"].as_str().unwrap().split(' ');
+        let args = args.chain(["web.yaml"]);
+        assert!(Cli::command().try_get_matches_from(args).is_ok());
+    }
 }

@@ -110,6 +110,8 @@ fn the_readme_shows_what_is_printed() {
     shown(args, got.stdout.split("\n\n").next().unwrap());
     let summary = format!("on stderr, `{}`.", got.stderr.trim_end());
     assert!(readme.contains(&summary), "README should have: {summary}");
+    let args = "check --diff examples/web.yaml";
+    shown(args, run(args).stdout.trim_end());
     let args = "check -o concise --ignore WIN1 examples/";
     let got = run(args);
     shown(args, format!("{}{}", got.stdout, got.stderr).trim_end());

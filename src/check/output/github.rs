@@ -28,7 +28,7 @@ fn command(file: &FileReport, item: Item<'_>) -> String {
     }
     let (title, message) = match item {
         Item::Finding(finding) => {
-            let (line, column) = (finding.span.line, end_column(file, finding));
+            let (line, column) = (finding.span.line, end_column(file, finding.span));
             out.push_str(&format!(",endLine={line},endColumn={column}"));
             let rule = finding.rule;
             let (field, remedy) = (shown::field(finding), shown::remedy(finding));

@@ -9,12 +9,14 @@
 //!     "severity": "deny" | "warn" | "repair" | "ignored",
 //!     "file": "web.yaml", "line": 11, "column": 9, "endLine": 11, "endColumn": 24,
 //!     "path": "spec.template.spec.securityContext.runAsUser",
+//!     "absent": false,          // true: it is not written, and the place is the nearest one above it
 //!     "value": "1000",          // null where the field is absent or not to be told
 //!     "brief", "reason", "remedy": sentences,
 //!     "evidence": "…",          // why the object is for Windows, or null
 //!     "object": {"kind": "Deployment", "namespace": null, "name": "web"},
 //!     "patch": [{"op": …}],     // of a repair: what the webhook would do (RFC 6902), or null
-//!     "ignored": "…"            // why it is ignored, or null
+//!     "ignored": "…",           // why it is ignored, or null
+//!     "against": {"line", "column"}  // of a contradiction: where the other side is, or null
 //!   }],
 //!   "problems": [{"file", "line", "column", "message"}],  // what could not be read
 //!   "oddities": [{"file", "line", "column", "message"}],  // what is probably not meant
@@ -54,6 +56,7 @@ struct Found<'r> {
     end_line: usize,
     end_column: usize,
     path: &'r str,
+    absent: bool,
     value: Option<&'r str>,
     brief: &'static str,
     reason: &'r str,
@@ -62,6 +65,13 @@ struct Found<'r> {
     object: Object<'r>,
     patch: Option<serde_json::Value>,
     ignored: Option<&'r str>,
+    against: Option<Spot>,
+}
+
+#[derive(Serialize)]
+struct Spot {
+    line: usize,
+    column: usize,
 }
 
 #[derive(Serialize)]
@@ -103,8 +113,9 @@ impl<'r> Found<'r> {
             line: finding.span.line,
             column: finding.span.column,
             end_line: finding.span.line,
-            end_column: end_column(file, finding),
+            end_column: end_column(file, finding.span),
             path: &finding.path,
+            absent: finding.absent,
             value: finding.value.as_deref(),
             brief: finding.rule.brief,
             reason: &finding.reason,
@@ -117,6 +128,10 @@ impl<'r> Found<'r> {
             },
             patch: patch.and_then(|patch| serde_json::from_str(patch).ok()),
             ignored: finding.ignored.as_deref(),
+            against: finding.against.map(|span| Spot {
+                line: span.line,
+                column: span.column,
+            }),
         }
     }
 }

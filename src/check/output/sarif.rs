@@ -11,7 +11,7 @@ use std::path::MAIN_SEPARATOR;
 use ring::digest::{Context, SHA256};
 
 use super::{end_column, shown};
-use crate::check::{FileReport, Finding, Problem, Report, Severity};
+use crate::check::{FileReport, Finding, Problem, Report, Severity, Span};
 use crate::explain::markdown;
 use crate::rules::{Action, Rule};
 use log::{
@@ -112,16 +112,6 @@ fn result(file: &FileReport, finding: &Finding, rule_index: usize) -> Result {
         reason,
         ..
     } = finding;
-    let span = finding.span;
-    let text = file.text.get(span.start..span.end);
-    let snippet = text.filter(|text| !text.is_empty() && text.len() <= SNIPPET);
-    let region = Region {
-        start_line: span.line,
-        start_column: span.column,
-        end_line: Some(span.line),
-        end_column: Some(end_column(file, finding)),
-        snippet: snippet.map(Text::plain),
-    };
     let suppression = Suppression {
         kind: "inSource",
         justification: finding.ignored.clone().filter(|reason| !reason.is_empty()),
@@ -141,17 +131,18 @@ fn result(file: &FileReport, finding: &Finding, rule_index: usize) -> Result {
             shown::remedy(finding)
         )),
         locations: [Location {
-            physical_location: PhysicalLocation {
-                artifact_location: Artifact {
-                    uri: uri(&file.name),
-                },
-                region: Some(region),
-            },
             logical_locations: vec![LogicalLocation {
                 fully_qualified_name: finding.path.clone(),
                 kind: "member",
             }],
+            ..location(file, Some(region(file, finding.span)))
         }],
+        related_locations: finding.against.map_or_else(Vec::new, |span| {
+            vec![Location {
+                message: Some(Text::plain("It contradicts this.")),
+                ..location(file, Some(region(file, span)))
+            }]
+        }),
         partial_fingerprints: Fingerprints {
             rule_object_field: fingerprint(finding),
         },
@@ -163,6 +154,7 @@ fn result(file: &FileReport, finding: &Finding, rule_index: usize) -> Result {
             severity: severity.name(),
             object: shown::object(finding),
             path: finding.path.clone(),
+            absent: finding.absent,
             value: finding.value.clone(),
             evidence: finding.evidence.clone(),
         },
@@ -217,15 +209,32 @@ fn notification(file: &FileReport, problem: &Problem, kind: Notified) -> Notific
         descriptor: Reference { id, index: kind },
         level,
         message: message(&sentence(&problem.text)),
-        locations: [Location {
-            physical_location: PhysicalLocation {
-                artifact_location: Artifact {
-                    uri: uri(&file.name),
-                },
-                region,
+        locations: [location(file, region)],
+    }
+}
+
+fn location(file: &FileReport, region: Option<Region>) -> Location {
+    Location {
+        physical_location: PhysicalLocation {
+            artifact_location: Artifact {
+                uri: uri(&file.name),
             },
-            logical_locations: Vec::new(),
-        }],
+            region,
+        },
+        logical_locations: Vec::new(),
+        message: None,
+    }
+}
+
+fn region(file: &FileReport, span: Span) -> Region {
+    let text = file.text.get(span.start..span.end);
+    let snippet = text.filter(|text| !text.is_empty() && text.len() <= SNIPPET);
+    Region {
+        start_line: span.line,
+        start_column: span.column,
+        end_line: Some(span.line),
+        end_column: Some(end_column(file, span)),
+        snippet: snippet.map(Text::plain),
     }
 }
 

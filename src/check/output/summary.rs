@@ -63,7 +63,7 @@ fn skipped(report: &Report) -> String {
 }
 
 /// `1 file`, `2 files`, `2 oddities`
-fn several(count: usize, what: &str) -> String {
+pub(crate) fn several(count: usize, what: &str) -> String {
     match (count, what.strip_suffix('y')) {
         (1, _) => format!("1 {what}"),
         (_, Some(stem)) => format!("{count} {stem}ies"),

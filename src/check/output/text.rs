@@ -3,7 +3,9 @@
 //! Drawn by annotate-snippets, with colours. What it is given of a manifest is `shown` first: it
 //! prints messages as they are.
 
-use annotate_snippets::{AnnotationKind, Group, Level, Message, Origin, Renderer, Snippet, Title};
+use annotate_snippets::{
+    Annotation, AnnotationKind, Group, Level, Message, Origin, Renderer, Snippet, Title,
+};
 use textwrap::WordSplitter;
 
 use super::shown::{self, shown};
@@ -52,16 +54,31 @@ pub(super) fn render(report: &Report, options: &RenderOptions) -> String {
                     )
                 }
             };
-            let counted = snippet.as_ref().map(snippet::Snippet::column);
-            let group = located(title, file, item, snippet).elements(messages);
+            let other = match item {
+                Item::Finding(Finding {
+                    against: Some(span),
+                    ..
+                }) => snippet::of(&file.text, *span).map(|snippet| (*span, snippet)),
+                _ => None,
+            };
+            // Columns are counted from snippets, which is wrong where a line is cut.
+            let mut counted = Vec::new();
+            if let (Some(place), Some(snippet)) = (item.place(), &snippet) {
+                counted.push((place, snippet.column()));
+            }
+            if let Some((span, snippet)) = &other {
+                counted.push((span.place(), snippet.column()));
+            }
+            let group = located(title, file, item, snippet)
+                .elements(other.map(|(_, snippet)| against(file, snippet)))
+                .elements(messages);
             let mut drawn = renderer.render(&[group]) + "\n";
-            // The column is counted from the snippet, which is wrong where a line is cut.
-            if let (Some(place), Some(column)) = (item.place(), counted)
-                && place.column != column
-            {
-                let [counted, right] = [Place { column, ..place }, place]
-                    .map(|place| format!("{}\n", shown::place(&file.name, Some(place))));
-                drawn = drawn.replacen(&counted, &right, 1);
+            for (place, column) in counted {
+                if place.column != column {
+                    let [counted, right] = [Place { column, ..place }, place]
+                        .map(|place| format!("{}\n", shown::place(&file.name, Some(place))));
+                    drawn = drawn.replacen(&counted, &right, 1);
+                }
             }
             all.push(drawn);
         }
@@ -97,8 +114,20 @@ fn located<'t>(
         });
     };
     let underlined = AnnotationKind::Primary.span(snippet.underlined);
+    let underlined = match item {
+        Item::Finding(finding) if finding.absent => underlined.label("it is absent below this"),
+        _ => underlined,
+    };
     let source = Snippet::source(snippet.text).line_start(snippet.line);
     title.element(source.path(name).annotation(underlined))
+}
+
+/// The other side of a contradiction.
+fn against<'t>(file: &FileReport, snippet: snippet::Snippet) -> Snippet<'t, Annotation<'t>> {
+    let underlined = AnnotationKind::Context.span(snippet.underlined);
+    let source = Snippet::source(snippet.text).line_start(snippet.line);
+    let source = source.path(shown(&file.name));
+    source.annotation(underlined.label("it contradicts this"))
 }
 
 /// What is said below a finding's snippet.

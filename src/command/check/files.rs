@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 
-use crate::check::{FileReport, Options, Report, check};
+use super::write::replace;
+use crate::check::{FileReport, Report};
 
 /// What is looked at.
 pub(super) struct Files {
@@ -45,6 +46,8 @@ const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 const NONE: &str = "there is no manifest in it: no Kubernetes object in a .yaml, .yml or .json that is \
     neither hidden nor left out by .gitignore";
 const URL: &str = "transom fetches nothing; curl … | transom check -";
+const PIPE: &str =
+    "cannot be written: it is a pipe or a device; with - what comes in goes to stdout";
 const NOTHING: &str = "nothing came in; did the command before it fail?";
 
 impl Files {
@@ -132,19 +135,37 @@ impl Files {
 }
 
 impl Input {
-    /// Looks at it.
-    pub(super) fn check(&self, options: &Options) -> FileReport {
-        let bytes = match &self.source {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn is_stdin(&self) -> bool {
+        matches!(self.source, Source::Stdin)
+    }
+
+    /// What is in it, or why that cannot be read.
+    pub(super) fn read(&self) -> Result<Vec<u8>, String> {
+        match &self.source {
             Source::Stdin => stdin(),
             Source::Named(path) | Source::Found(path, _) => {
                 fs::read(path).map_err(|error| unread(path, &error))
             }
             Source::Lost(why) => Err(why.clone()),
-        };
-        match bytes {
-            Ok(bytes) => check(&self.name, &bytes, options),
-            Err(why) => FileReport::unread(&self.name, why),
         }
+    }
+
+    /// Gives the file other bytes, or tells why not.
+    pub(super) fn write(&self, bytes: &[u8]) -> Result<(), String> {
+        let (Source::Named(path) | Source::Found(path, _)) = &self.source else {
+            return Ok(());
+        };
+        if !path.is_file() {
+            return Err(PIPE.to_owned());
+        }
+        replace(path, bytes).map_err(|error| match error.kind() {
+            ErrorKind::PermissionDenied => "cannot be written: permission denied".to_owned(),
+            _ => format!("cannot be written: {error}"),
+        })
     }
 }
 

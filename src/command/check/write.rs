@@ -1,6 +1,7 @@
-//! The report, to stdout or to a file.
+//! The report, to stdout or to a file; and files in place of others.
 
-use std::fs;
+use std::fs::{self, Metadata, OpenOptions};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anstream::adapter::strip_str;
@@ -18,22 +19,42 @@ pub(super) fn write(text: &str, file: Option<&Path>) -> Result<()> {
         return terminal::print(text);
     };
     let text = strip_str(text).to_string();
-    replace(file, &text).with_context(|| format!("cannot write {}", file.display()))
+    replace(file, text.as_bytes()).with_context(|| format!("cannot write {}", file.display()))
 }
 
-fn replace(file: &Path, text: &str) -> std::io::Result<()> {
+/// Puts a new file in the place of an old one, whose permissions and owner it gets. There is no
+/// moment at which it holds half of it.
+pub(super) fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link stays one.
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    if file.exists() && !file.is_file() {
+    let old = match fs::metadata(&file) {
         // Such as /dev/stderr: there is nothing to replace.
-        return fs::write(file, text);
+        Ok(old) if !old.is_file() => return fs::write(file, bytes),
+        Ok(old) => Some(old),
+        Err(_) => None,
+    };
+    if old.is_some() {
+        // Who may write to the directory may not for that write to the file.
+        OpenOptions::new().write(true).open(&file)?;
     }
     let new = beside(&file);
-    let done = fs::write(&new, text).and_then(|()| fs::rename(&new, &file));
+    let done = fs::write(&new, bytes)
+        .and_then(|()| old.map_or(Ok(()), |old| resemble(&new, &old)))
+        .and_then(|()| fs::rename(&new, &file));
     if done.is_err() {
         let _ = fs::remove_file(new);
     }
     done
+}
+
+/// Gives a file the permissions of another, and its owner where that is allowed.
+fn resemble(new: &Path, old: &Metadata) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let _ = chown(new, Some(old.uid()), Some(old.gid()));
+    }
+    fs::set_permissions(new, old.permissions())
 }
 
 /// A file in the same directory, and so on the same disk.

@@ -16,7 +16,7 @@ pub(super) const KEP: Document = Document {
                 ),
                 none(
                     "The differences to Linux are documented.",
-                    "[rules.md](rules.md) and this page",
+                    "[windows-on-kubernetes.md](windows-on-kubernetes.md), [rules.md](rules.md) and this page",
                 ),
                 none("The control plane does not run on Windows.", CLUSTER),
                 by(

@@ -119,6 +119,8 @@ pub(super) struct Result {
     pub(super) level: Level,
     pub(super) message: Text,
     pub(super) locations: [Location; 1],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) related_locations: Vec<Location>,
     pub(super) partial_fingerprints: Fingerprints,
     pub(super) suppressions: Vec<Suppression>,
     pub(super) properties: Properties,
@@ -130,6 +132,8 @@ pub(super) struct Location {
     pub(super) physical_location: PhysicalLocation,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) logical_locations: Vec<LogicalLocation>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) message: Option<Text>,
 }
 
 #[derive(Serialize)]
@@ -183,6 +187,8 @@ pub(super) struct Properties {
     pub(super) severity: &'static str,
     pub(super) object: String,
     pub(super) path: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) absent: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) value: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,0 +1,161 @@
+//! What an object should say: the patch that the webhook would make of its pods, asked of the core.
+//!
+//! Not here: what is decided (`admit`), and how it comes into the text (`edit`).
+
+use serde_json::Value as Json;
+
+use super::Selected;
+use crate::admit;
+use crate::check::Options;
+use crate::check::comment::Comments;
+use crate::check::document::Object;
+use crate::check::judge::{creation, facts, namespace};
+use crate::decision::{Effect, Endpoint};
+use crate::field::Step;
+use crate::patch::Change as Kind;
+use crate::review;
+use crate::workload;
+use crate::yaml::{self, Node, Value};
+
+/// A change of one object. Paths are from its root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// A key, and what it gets.
+    Set(Vec<String>, Node),
+    /// A list, and what comes behind its elements.
+    Append(Vec<String>, Vec<Node>),
+    /// What is taken out.
+    Remove(Vec<String>),
+}
+
+/// What the core says of an object.
+pub(super) enum Answer {
+    /// Its pods would be refused, for these rules.
+    Refused(String),
+    /// This is to be changed.
+    Wanted(Wanted),
+}
+
+/// What is to be changed in an object.
+pub(super) struct Wanted {
+    pub(super) changes: Vec<Change>,
+    /// The same, of the pod, as a JSON Patch.
+    patch: String,
+    /// Where the pod is in the object, as a JSON Pointer.
+    pod: String,
+}
+
+impl Wanted {
+    /// The object as it should be.
+    pub(super) fn apply(&self, object: &mut Json) -> Option<()> {
+        let patch: json_patch::Patch = serde_json::from_str(&self.patch).ok()?;
+        json_patch::patch(object.pointer_mut(&self.pod)?, &patch).ok()
+    }
+}
+
+/// Asks for the pod in an object, or for its template as if it were a pod: so that what the
+/// webhook would do to each of the pods stands where they are made.
+///
+/// Nothing where nothing is to be done, as in most objects, or where no pod can be read.
+pub(super) fn ask(
+    object: &Object,
+    comments: &Comments,
+    options: &Options,
+    is_selected: Selected<'_>,
+) -> Option<Answer> {
+    if object.kind == workload::Kind::Service {
+        return None;
+    }
+    let namespace = namespace(object, options);
+    let facts = facts(namespace, options);
+    let mut json = Vec::new();
+    object.node.write_json(&mut json).ok()?;
+    let body = creation(object.kind, namespace, &json);
+    let request = review::decode(&body, &options.policy).ok()?;
+    let whole = admit::admit(Endpoint::Mutate, &request, &options.policy, &facts);
+    let path = whole.pod_path()?;
+    let way = steps(&path);
+    let pod = object.node.locate(way.iter().copied());
+
+    json.clear();
+    pod.node.write_json(&mut json).ok()?;
+    let body = creation(workload::Kind::Pod, namespace, &json);
+    let request = review::decode(&body, &options.policy).ok()?;
+    let verdict = admit::admit(Endpoint::Mutate, &request, &options.policy, &facts);
+    // A pod that is not for Windows is none of our business here.
+    if verdict.changes().any(|change| change == Kind::LinuxGuard) {
+        return None;
+    }
+    if !verdict.allowed() {
+        let denied = verdict.findings().iter();
+        let denied = denied.filter(|finding| finding.effect() == Effect::Deny);
+        let mut codes: Vec<_> = denied.map(|finding| finding.rule().code).collect();
+        codes.dedup();
+        return Some(Answer::Refused(codes.join(", ")));
+    }
+    let patch = verdict.patch_sparing(|finding| {
+        let path = verdict.path(finding);
+        let all = way.iter().copied().chain(steps(&path));
+        let lines = object.node.locate(all).lines;
+        !is_selected(finding.rule()) || comments.reason(&lines, finding.rule()).is_some()
+    })?;
+    let mut pod = String::new();
+    // Writing to memory does not fail.
+    let _ = path.write_pointer(&mut pod);
+    // It is JSON, and so it is YAML, which keeps the order of keys.
+    let operations = yaml::documents(&patch).ok()?;
+    Some(Answer::Wanted(Wanted {
+        changes: folded(operations.first()?, &pod),
+        patch,
+        pod,
+    }))
+}
+
+fn steps<'p>(path: &'p crate::FieldPath<'_>) -> Vec<Step<'p>> {
+    let mut steps = Vec::new();
+    // The visitor has no errors.
+    let _ = path.each_step(|step| {
+        steps.push(step);
+        Ok::<(), std::convert::Infallible>(())
+    });
+    steps
+}
+
+/// The operations of a JSON Patch; those that go on with what one before them made are part of it.
+fn folded(operations: &Node, pod: &str) -> Vec<Change> {
+    let mut changes: Vec<Change> = Vec::new();
+    let Value::List(operations) = &operations.value else {
+        return changes;
+    };
+    for operation in operations {
+        let field = |name| operation.locate([Step::Name(name)]);
+        let text = |name| field(name).node.scalar().map(|s| s.text.as_str());
+        let pointer = format!("{pod}{}", text("path").unwrap_or_default());
+        let tokens = pointer.split('/').skip(1);
+        let tokens = tokens.map(|token| token.replace("~1", "/").replace("~0", "~"));
+        let mut path: Vec<_> = tokens.collect();
+        if text("op") == Some("remove") {
+            changes.push(Change::Remove(path));
+            continue;
+        }
+        let value = field("value").node.clone();
+        if path.last().is_none_or(|token| token != "-") {
+            changes.push(Change::Set(path, value));
+            continue;
+        }
+        path.pop();
+        let list = changes.iter_mut().find_map(|change| match change {
+            Change::Set(set, node) if *set == path => match &mut node.value {
+                Value::List(list) => Some(list),
+                _ => None,
+            },
+            Change::Append(to, list) if *to == path => Some(list),
+            _ => None,
+        });
+        match list {
+            Some(list) => list.push(value),
+            None => changes.push(Change::Append(path, vec![value])),
+        }
+    }
+    changes
+}

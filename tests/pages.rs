@@ -1,0 +1,283 @@
+//! The pages that are written by hand: their manifests are what they say, and their links lead somewhere.
+//!
+//! A block of YAML that starts with `# NAME.yaml` is a file, and what `$ transom check … NAME.yaml` finds in it stands
+//! below. Any other manifest passes. Not here: README (`readme.rs`) and the pages that are made (`docs.rs`).
+
+#![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
+
+#[path = "support/program.rs"]
+mod program;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::Path;
+
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::node::v1::RuntimeClass;
+use k8s_openapi::api::rbac::v1::{ClusterRole, RoleBinding};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use transom::policy::Policy;
+
+const WINDOWS: (&str, &str) = (
+    "windows-on-kubernetes.md",
+    include_str!("../docs/windows-on-kubernetes.md"),
+);
+const COEXISTENCE: (&str, &str) = ("coexistence.md", include_str!("../docs/coexistence.md"));
+const PAGES: [(&str, &str); 2] = [WINDOWS, COEXISTENCE];
+
+/// The first line of a block that is given to the Helm chart.
+const VALUES: &str = "# values of the chart\n";
+
+/// The fenced blocks of a page in this language, without the indentation of their fence.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let fence = format!("```{language}");
+    let mut lines = page.lines();
+    let mut all = Vec::new();
+    while let Some(line) = lines.next() {
+        if line.trim_start() != fence {
+            continue;
+        }
+        let indent = line.len() - fence.len();
+        let block = lines.by_ref().take_while(|line| line.trim() != "```");
+        let block = block.map(|line| format!("{}\n", line.get(indent..).unwrap_or("")));
+        all.push(block.collect());
+    }
+    all
+}
+
+/// The name of the file that a block is.
+fn file_name(block: &str) -> Option<&str> {
+    let name = block.lines().next()?.strip_prefix("# ")?;
+    name.ends_with(".yaml").then_some(name)
+}
+
+/// The documents of a block, as kubectl reads them.
+fn documents(block: &str) -> Vec<Value> {
+    let documents = transom::yaml::documents(block).unwrap_or_else(|e| panic!("{e:?}\n{block}"));
+    let json = documents.iter().map(|document| {
+        let mut json = Vec::new();
+        document.write_json(&mut json).unwrap();
+        serde_json::from_slice(&json).unwrap()
+    });
+    json.collect()
+}
+
+/// What `transom check -o concise` says of these files: everything that it prints, and its exit code.
+fn check(files: &[(&str, &str)], args: &[&str]) -> (String, i32) {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(directory.path().join(name), text).unwrap();
+    }
+    let output = program::run(directory.path(), &[&["check"], args].concat());
+    let printed = [output.stdout, output.stderr].concat();
+    (
+        String::from_utf8(printed).unwrap(),
+        output.status.code().unwrap(),
+    )
+}
+
+#[test]
+fn manifests_pass_unless_the_page_says_what_is_found() {
+    for (name, page) in PAGES {
+        let mut passed = 0;
+        for block in blocks(page, "yaml") {
+            if file_name(&block).is_some() || !block.contains("apiVersion:") {
+                continue;
+            }
+            let args = ["-o", "concise", "--fail-on", "warn", "a.yaml"];
+            let (printed, code) = check(&[("a.yaml", &block)], &args);
+            assert_eq!(code, 0, "{name}\n{block}\n{printed}");
+            assert!(
+                printed.starts_with("nothing found"),
+                "{name}\n{block}\n{printed}"
+            );
+            passed += 1;
+        }
+        assert!(passed > 0, "{name}");
+    }
+}
+
+#[test]
+fn what_is_found_in_a_file_is_what_the_page_shows() {
+    for (name, page) in PAGES {
+        let files: Vec<_> = blocks(page, "yaml");
+        let files: Vec<_> = files
+            .iter()
+            .filter_map(|block| Some((file_name(block)?, block.as_str())))
+            .collect();
+        let mut shown = BTreeSet::new();
+        for console in blocks(page, "console") {
+            let Some((command, answer)) = console.split_once('\n') else {
+                continue;
+            };
+            let Some(args) = command.strip_prefix("$ transom check ") else {
+                continue;
+            };
+            let args: Vec<_> = args.split(' ').collect();
+            let (printed, code) = check(&files, &args);
+            assert_eq!(answer, printed, "{name}: {command}");
+            assert_ne!(code, 2, "{name}: {command}");
+            assert!(!answer.starts_with("nothing found"), "{name}: {command}");
+            shown.extend(args.iter().map(ToString::to_string));
+        }
+        for (file, _) in files {
+            assert!(shown.contains(file), "{name} does not say what {file} is");
+        }
+    }
+}
+
+/// No key is misspelt: nothing is lost on the way through Kubernetes' own type.
+fn assert_typed<T: DeserializeOwned + Serialize>(object: &Value) {
+    let typed: T =
+        serde_json::from_value(object.clone()).unwrap_or_else(|e| panic!("{e}: {object}"));
+    assert_eq!(&serde_json::to_value(typed).unwrap(), object);
+}
+
+#[test]
+fn every_object_is_one_of_its_kind() {
+    let mut kinds = BTreeMap::new();
+    for (name, page) in PAGES {
+        for block in blocks(page, "yaml") {
+            for object in documents(&block) {
+                let Some(kind) = object["kind"].as_str() else {
+                    continue;
+                };
+                *kinds.entry(kind.to_owned()).or_insert(0) += 1;
+                match kind {
+                    "Pod" => assert_typed::<Pod>(&object),
+                    "Deployment" => assert_typed::<Deployment>(&object),
+                    "DaemonSet" => assert_typed::<DaemonSet>(&object),
+                    "HorizontalPodAutoscaler" => assert_typed::<HorizontalPodAutoscaler>(&object),
+                    "RuntimeClass" => assert_typed::<RuntimeClass>(&object),
+                    "ClusterRole" => assert_typed::<ClusterRole>(&object),
+                    "RoleBinding" => assert_typed::<RoleBinding>(&object),
+                    "Config" => drop(Policy::parse(&block).unwrap()),
+                    // A file of the kubelet, and a resource of Argo CD: there are no types of them here.
+                    "KubeletConfiguration" | "Application" => {}
+                    other => panic!("{name}: {other}"),
+                }
+            }
+        }
+    }
+    assert!(kinds.values().sum::<i32>() > 10, "{kinds:?}");
+}
+
+#[test]
+fn the_configuration_in_values_of_the_chart_is_valid() {
+    let mut seen = 0;
+    for (name, page) in PAGES {
+        for block in blocks(page, "yaml") {
+            if !block.starts_with(VALUES) {
+                assert!(block.contains("kind: "), "{name}: what is this?\n{block}");
+                continue;
+            }
+            let mut values = documents(&block).remove(0);
+            let config = values["config"].as_object_mut().unwrap();
+            config.insert("apiVersion".to_owned(), "transom.dev/v1alpha1".into());
+            config.insert("kind".to_owned(), "Config".into());
+            let text = values["config"].to_string();
+            Policy::parse(&text).unwrap_or_else(|e| panic!("{name}: {e}\n{block}"));
+            seen += 1;
+        }
+    }
+    assert!(seen > 1, "{seen}");
+}
+
+/// The headings of a page, as a browser finds them.
+fn anchors(page: &str) -> HashSet<String> {
+    let mut code = false;
+    let headings = page.lines().filter(|line| {
+        code ^= line.trim_start().starts_with("```");
+        !code && line.starts_with('#')
+    });
+    headings
+        .map(|line| {
+            let text = line.trim_start_matches('#').trim().to_lowercase();
+            let kept = text
+                .chars()
+                .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+            kept.collect::<String>().replace(' ', "-")
+        })
+        .collect()
+}
+
+#[test]
+fn links_within_the_project_lead_somewhere() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    for (name, page) in PAGES {
+        let mut links = 0;
+        for rest in page.split("](").skip(1) {
+            let target = rest.split(')').next().unwrap();
+            if target.starts_with("https://") {
+                continue;
+            }
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let file = if file.is_empty() { name } else { file };
+            let path = docs.join(file);
+            let text =
+                std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{name}: {target}: {e}"));
+            assert!(
+                anchor.is_empty() || anchors(&text).contains(anchor),
+                "{name}: {target}"
+            );
+            links += 1;
+        }
+        assert!(links > 10, "{name}");
+    }
+}
+
+#[test]
+fn every_reference_is_defined_and_used() {
+    for (name, page) in PAGES {
+        let defined: BTreeSet<_> = page
+            .lines()
+            .filter_map(|line| line.strip_prefix('[')?.split_once("]: https://"))
+            .map(|(reference, _)| reference)
+            .collect();
+        let used = page.split("][").skip(1);
+        let used: BTreeSet<_> = used.map(|rest| rest.split(']').next().unwrap()).collect();
+        assert_eq!(defined, used, "{name}");
+    }
+}
+
+/// The KEP's list under "Graduation Criteria", in its order and shortened.
+#[test]
+fn each_document_that_the_kep_asks_for_is_a_section() {
+    let (_, page) = WINDOWS;
+    let want = [
+        "Outline",
+        "Getting started",
+        "Deploying Windows nodes",
+        "Networking",
+        "Network plugins",
+        "Clouds and distributions",
+        "Scheduling",
+        "Metrics and horizontal autoscaling",
+        "Group managed service accounts",
+        "Taints and tolerations",
+        "Hyper-V isolation",
+        "Building from source",
+        "Supported functionality",
+        "Known limitations",
+        "Unsupported functionality",
+        "Help and troubleshooting",
+    ];
+    let listed = page.lines().filter_map(|line| {
+        let (number, rest) = line.split_once(". [")?;
+        number.parse::<usize>().ok()?;
+        rest.split_once("](#")
+    });
+    let listed: Vec<_> = listed.map(|(title, _)| title).collect();
+    assert_eq!(listed, want);
+    for title in want {
+        let section = page.split(&format!("\n## {title}\n")).nth(1);
+        let section = section.and_then(|rest| rest.split("\n## ").next());
+        assert!(
+            section.is_some_and(|text| text.lines().count() > 5),
+            "{title}"
+        );
+    }
+}
