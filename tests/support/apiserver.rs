@@ -195,6 +195,8 @@ impl ApiServer {
                 false => list(&state, collection, only.as_deref()),
             });
         }
+        let content_type = parts.headers.get("content-type");
+        let is_apply = content_type.is_some_and(|t| t == "application/apply-patch+yaml");
         let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
         let is_stale = |current: &Value| {
             let sent = version(&body);
@@ -210,6 +212,10 @@ impl ApiServer {
                     true => status(409, "it exists already"),
                     false => answer(&self.store(&mut state, collection, &name, body)),
                 }
+            }
+            // Server-side apply makes what is not there.
+            (Method::PATCH, None) if is_apply => {
+                answer(&self.store(&mut state, collection, &name, body))
             }
             (_, None) => status(404, "there is none"),
             (Method::GET, Some(current)) => answer(&current),
