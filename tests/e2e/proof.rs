@@ -88,14 +88,21 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
             .kubectl(&["get", "secret", "transom-ca", "-o", "json"]);
         secret.stdout.contains("ca.crt").then_some(())
     });
-    release.probe();
+    works(&release, &with);
+    release.helm(&[
+        "upgrade",
+        "transom",
+        super::chart::CHART,
+        "--values=values.yaml",
+        "--set=commonLabels.team=platform",
+        "--wait",
+    ]);
     works(&release, &with);
 
     // Without it again: the webhooks go before what answers them.
     release.helm(&["uninstall", "transom", "--wait"]);
-    let left = release
-        .namespace
-        .ok(&["get", CONFIGURATIONS[0], CONFIGURATIONS[1], "-o", "name"]);
+    let kinds = CONFIGURATIONS.join(",");
+    let left = release.namespace.ok(&["get", &kinds, "-o", "name"]);
     assert!(
         !left.lines().any(|line| line.ends_with("/transom")),
         "{left}"
