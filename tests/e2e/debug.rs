@@ -61,6 +61,7 @@ fn kubectl_debug_works_with_every_profile(cluster: &Cluster) {
         "--copy-to=copy",
         "--image=debugger",
         "--container=debug",
+        "--profile=general",
     ];
     let refused = namespace.kubectl(&args);
     insta::assert_snapshot!("copy", refused);
