@@ -112,7 +112,7 @@ async fn a_secret_that_may_not_be_made_again_is_told_and_the_ca_lives_on() {
     let replica = Replica::start(&cluster).await;
     replica.is_ready().await;
     let ca = secret(&cluster, "ca.crt");
-    cluster.forbid(Method::PATCH, SECRETS);
+    cluster.forbid(Method::POST, SECRETS);
     cluster.delete(SECRETS, CA);
     replica
         .says("[+]certificate ok, but: the CA is in memory only: cannot create Secret")

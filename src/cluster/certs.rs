@@ -202,7 +202,6 @@ impl Keeper {
         let lifetimes = self.settings.lifetimes;
         let name = self.settings.secret.clone();
         let secrets = Api::<Secret>::namespaced(self.client.clone(), &self.settings.namespace);
-        let mut gone = false;
         for _ in 0..ATTEMPTS {
             let found = secrets.get_opt(&name).await;
             let found = found.map_err(|error| trouble(error, "read", "Secret", &name))?;
@@ -234,26 +233,24 @@ impl Keeper {
                 self.metrics.ca_is_in_secret(true);
                 return Ok(None);
             };
-            let (verb, written) = match found {
-                Some(mut wanted) => {
-                    secret::write(&contents, &mut wanted);
+            let gone = found.is_none();
+            let mut wanted = found.unwrap_or_else(|| self.frame.clone());
+            secret::write(&contents, &mut wanted);
+            let written = match gone {
+                true => {
+                    // An apply names what it makes, so that RBAC can say which Secret that may be.
+                    let by = PatchParams::apply(FIELD_MANAGER);
+                    secrets.patch(&name, &by, &Patch::Apply(&wanted)).await
+                }
+                false => {
                     let by = PostParams {
                         field_manager: Some(FIELD_MANAGER.to_owned()),
                         ..PostParams::default()
                     };
-                    ("update", secrets.replace(&name, &by, &wanted).await)
-                }
-                // Empty at first, so that of several replicas one fills it. By server-side apply: a Role can allow
-                // that for one name, while a plain create has no name that it could be held to.
-                None => {
-                    gone = true;
-                    let by = PatchParams::apply(FIELD_MANAGER);
-                    let empty = Patch::Apply(&self.frame);
-                    ("create", secrets.patch(&name, &by, &empty).await)
+                    secrets.replace(&name, &by, &wanted).await
                 }
             };
             match written {
-                Ok(_) if verb == "create" => {}
                 Ok(_) => {
                     let expiry = authority::date(contents.ca.certificate().not_after());
                     let (did, flaw) = (cause.name(), reading.flaw.as_deref());
@@ -265,6 +262,7 @@ impl Keeper {
                 Err(error) if matches!(code(&error), Some(404 | 409)) => {}
                 Err(error) => {
                     self.metrics.ca_is_in_secret(false);
+                    let verb = if gone { "create" } else { "update" };
                     let error = trouble(error, verb, "Secret", &name);
                     if self.memory.is_some() {
                         self.metrics.cluster_error("certificate");

@@ -8,16 +8,6 @@ use transom::cli::{Cli, Command, ServeArgs};
 
 use super::helm::{Manifests, NAMESPACE, cases, helm};
 
-/// Flags, variables and commands that the chart uses before this program has them.
-const NOT_YET_KNOWN: [&str; 6] = [
-    "--ca-secret",
-    "--service",
-    "--webhook-configuration",
-    "--watch-namespaces",
-    "TRANSOM_NAMESPACE",
-    "probe",
-];
-
 fn pod(manifests: &Manifests) -> &Value {
     &manifests.one("Deployment")["spec"]["template"]["spec"]
 }
@@ -37,11 +27,6 @@ fn arguments(container: &Value) -> Vec<&str> {
 fn argument<'m>(container: &'m Value, flag: &str) -> Option<&'m str> {
     let mut arguments = arguments(container).into_iter();
     arguments.find_map(|argument| argument.strip_prefix(flag)?.strip_prefix('='))
-}
-
-fn is_known(argument: &str) -> bool {
-    let flag = argument.split('=').next().unwrap();
-    !NOT_YET_KNOWN.contains(&flag)
 }
 
 /// The variables of the environment as the flags that they stand for, with the values that a kubelet gives them.
@@ -69,8 +54,7 @@ fn environment(container: &Value) -> Vec<String> {
 fn parsed(container: &Value) -> ServeArgs {
     let written = arguments(container).into_iter().map(str::to_owned);
     let all = written.chain(environment(container));
-    let known = all.filter(|argument| is_known(argument));
-    let cli = Cli::try_parse_from(["transom".to_owned()].into_iter().chain(known));
+    let cli = Cli::try_parse_from(["transom".to_owned()].into_iter().chain(all));
     match cli.unwrap_or_else(|error| panic!("{error}")).command {
         Command::Serve(args) => *args,
         other => panic!("{other:?}"),
@@ -99,25 +83,6 @@ fn the_program_knows_its_flags() {
     }
     let rendered = helm.ci("everything-on");
     assert_eq!(parsed(container(&rendered)).max_connections, 4096);
-}
-
-#[test]
-fn what_is_not_yet_known_is_not_known() {
-    let mut command = Cli::command();
-    command.build();
-    let serve = command.find_subcommand("serve").unwrap();
-    for name in NOT_YET_KNOWN {
-        let flags = serve.get_arguments();
-        let mut known = flags.flat_map(|flag| {
-            let long = flag.get_long().map(|long| format!("--{long}"));
-            let variable = flag.get_env().map(|env| env.to_str().unwrap().to_owned());
-            long.into_iter().chain(variable)
-        });
-        assert!(
-            known.all(|flag| flag != name) && command.find_subcommand(name).is_none(),
-            "{name} is known by now: take it out of NOT_YET_KNOWN"
-        );
-    }
 }
 
 #[test]

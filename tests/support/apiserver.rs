@@ -195,32 +195,27 @@ impl ApiServer {
                 false => list(&state, collection, only.as_deref()),
             });
         }
-        let content_type = parts.headers.get("content-type");
-        let is_apply = content_type.is_some_and(|t| t == "application/apply-patch+yaml");
         let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
         let is_stale = |current: &Value| {
             let sent = version(&body);
             !sent.is_null() && sent != version(current)
         };
         Ok(match (parts.method.clone(), current) {
-            (Method::POST, _) => {
-                let name = body["metadata"]["name"].as_str().unwrap().to_owned();
+            // A server-side apply makes what is not there, for those who may create.
+            (Method::PATCH, None) if is_apply(parts) => {
                 match state
-                    .objects
-                    .contains_key(&(collection.to_owned(), name.clone()))
+                    .forbidden
+                    .contains(&(Method::POST, collection.to_owned()))
                 {
-                    true => status(409, "it exists already"),
+                    true => status(403, "you may not"),
                     false => answer(&self.store(&mut state, collection, &name, body)),
                 }
-            }
-            // Server-side apply makes what is not there.
-            (Method::PATCH, None) if is_apply => {
-                answer(&self.store(&mut state, collection, &name, body))
             }
             (_, None) => status(404, "there is none"),
             (Method::GET, Some(current)) => answer(&current),
             (_, Some(current)) if is_stale(&current) => status(409, "it has been modified"),
             (Method::PUT, Some(_)) => answer(&self.store(&mut state, collection, &name, body)),
+            (Method::PATCH, Some(_)) if is_apply(parts) => status(409, "somebody else owns it"),
             (Method::PATCH, Some(mut current)) => {
                 merge(&mut current, &body);
                 answer(&self.store(&mut state, collection, &name, current))
@@ -266,6 +261,11 @@ impl ApiServer {
         });
         Response::new(Body::from_stream(events))
     }
+}
+
+fn is_apply(parts: &Parts) -> bool {
+    let content_type = parts.headers.get("content-type");
+    content_type.is_some_and(|value| value == "application/apply-patch+yaml")
 }
 
 fn list(state: &State, collection: &str, only: Option<&str>) -> Response<Body> {
