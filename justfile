@@ -26,6 +26,10 @@ assets VERSION='':
 e2e *ARGS:
     KUBEBUILDER_ASSETS=${KUBEBUILDER_ASSETS:-$(tests/assets/build)} cargo test --test e2e -- {{ ARGS }}
 
+# What Transom does in a cluster with Windows nodes, played with kubectl's own output
+demo:
+    TRANSOM_DEMO=1 KUBEBUILDER_ASSETS=${KUBEBUILDER_ASSETS:-$(tests/assets/build)} cargo test --quiet --test e2e
+
 # Benchmarks, or one of them: just bench --bench review -- patched
 bench *ARGS:
     cargo bench {{ ARGS }}

@@ -39,6 +39,7 @@ mod availability;
 mod conditions;
 mod daemon_sets;
 mod debug;
+mod demo;
 mod kinds;
 mod oracle;
 mod pod_security;
@@ -94,6 +95,10 @@ fn main() -> ExitCode {
         let nothing = |(name, _): &Test| Trial::test(*name, || Ok(()));
         let trials = TESTS.concat().iter().map(nothing).collect();
         return libtest_mimic::run(&arguments, trials).exit_code();
+    }
+    if std::env::var_os("TRANSOM_DEMO").is_some() {
+        demo::play(&Cluster::start(&assets));
+        return ExitCode::SUCCESS;
     }
     let mut cluster = Arc::new(Cluster::start(&assets));
     let trial = |&(name, test): &Test| {

@@ -146,7 +146,7 @@ fn bundles(namespace: &Namespace<'_>) -> Vec<Value> {
 }
 
 /// The API server learns of webhooks, and of their caBundle, a moment after they are written.
-fn settle(namespace: &Namespace<'_>) {
+pub(crate) fn settle(namespace: &Namespace<'_>) {
     eventually("the webhooks are called", || {
         works_once(namespace).then_some(())
     });
@@ -178,7 +178,7 @@ fn works_once(namespace: &Namespace<'_>) -> bool {
     good["spec"]["os"]["name"] == "windows" && bad.stderr.contains("WIN202")
 }
 
-fn manifest(name: &str, image: &str) -> String {
+pub(crate) fn manifest(name: &str, image: &str) -> String {
     format!(
         "
 apiVersion: apps/v1
