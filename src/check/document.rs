@@ -1,6 +1,7 @@
 //! From bytes to objects: encodings, documents, lists of objects, kinds that carry no pod.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::report::Problem;
 use crate::field::Step;
@@ -138,18 +139,29 @@ fn read(text: &str) -> Contents {
 /// A template that nobody has rendered is the usual reason.
 fn unreadable(text: &str, flaw: yaml::Flaw) -> Problem {
     let text = line_feeds(text);
-    let lines = text.lines().take(flaw.place.line).enumerate();
-    let mut braces = lines.filter_map(|(i, line)| Some((i, line, opening(line)?)));
-    match braces.next() {
-        Some((i, line, at)) => Problem::at(
-            Place {
+    let mut scalars = None;
+    let mut start = 0;
+    for (i, line) in text.split_inclusive('\n').take(flaw.place.line).enumerate() {
+        // Text may have braces in it and be read all the same.
+        let is_flawed = i + 1 == flaw.place.line;
+        let mut is_read = |at| {
+            let scalars = scalars.get_or_insert_with(|| yaml::scalars(&text));
+            let behind = scalars.partition_point(|span: &Range<usize>| span.end <= at);
+            scalars.get(behind).is_some_and(|span| span.contains(&at))
+        };
+        if let Some(at) = opening(line)
+            && (is_flawed || !is_read(start + at))
+        {
+            let place = Place {
                 line: i + 1,
                 column: line[..at].chars().count() + 1,
-            },
-            "this is a template and not YAML; render it first (helm template … | transom check -)",
-        ),
-        None => Problem::at(flaw.place, flaw.problem),
+            };
+            let problem = "this is a template and not YAML; render it first (helm template … | transom check -)";
+            return Problem::at(place, problem);
+        }
+        start += line.len();
     }
+    Problem::at(flaw.place, flaw.problem)
 }
 
 /// Where the braces of a template stand: at the start of a line or of a value, without quotes.

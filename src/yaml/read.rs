@@ -63,6 +63,14 @@ pub fn read(text: &str, comments: bool) -> Contents {
     }
 }
 
+/// What the scalars of a text take of it, in bytes and in order, as far as it can be read.
+pub fn scalars(text: &str) -> Vec<Range<usize>> {
+    let mut parser = Parser::new_from_str_with_options(text, Options::default());
+    let events = std::iter::from_fn(|| parser.next_event()?.ok());
+    let scalars = events.filter(|(event, _)| matches!(event, Event::Scalar(..)));
+    scalars.map(|(_, span)| bytes(&span)).collect()
+}
+
 struct Reader<'t> {
     parser: Parser<'t, StrInput<'t>>,
     anchors: HashMap<usize, Node>,
