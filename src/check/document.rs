@@ -15,6 +15,8 @@ pub(super) enum Document {
     Object(Object),
     /// Another kind.
     Other { kind: String, node: Node },
+    /// The frame of a list of objects: its keys that stand in one map twice, with the place of the first.
+    List(Vec<(Key, Place)>),
     /// It is YAML and no Kubernetes object.
     Foreign(Problem),
     /// It is an object that cannot be read.
@@ -213,6 +215,11 @@ fn push(node: Node, typed: Option<Typed<'_>>, documents: &mut Vec<Document>) {
 }
 
 fn items(node: Node, typed: Option<Typed<'_>>, documents: &mut Vec<Document>) {
+    let mut repeated = Vec::new();
+    own_duplicates(&node, &mut repeated);
+    if !repeated.is_empty() {
+        documents.push(Document::List(repeated));
+    }
     let Value::Map(map) = node.value else { return };
     let items = map.into_iter().rev().find(|(key, _)| key.text == "items");
     let Some((key, items)) = items else { return };
@@ -238,6 +245,7 @@ impl Document {
             Self::Object(Object { node, .. }) | Self::Other { node, .. } => {
                 duplicates(node, &mut all);
             }
+            Self::List(repeated) => all.clone_from(repeated),
             Self::Foreign(_) | Self::Broken(_) => {}
         }
         all
@@ -245,13 +253,18 @@ impl Document {
 }
 
 fn duplicates(node: &Node, all: &mut Vec<(Key, Place)>) {
+    own_duplicates(node, all);
     match &node.value {
         Value::Scalar(_) => {}
         Value::List(list) => list.iter().for_each(|node| duplicates(node, all)),
-        Value::Map(map) => {
-            let repeated = yaml::repeated(map).into_iter();
-            all.extend(repeated.map(|(first, again)| (map[again].0.clone(), map[first].0.place)));
-            map.iter().for_each(|(_, node)| duplicates(node, all));
-        }
+        Value::Map(map) => map.iter().for_each(|(_, node)| duplicates(node, all)),
+    }
+}
+
+/// Those of a map, without what is below it.
+fn own_duplicates(node: &Node, all: &mut Vec<(Key, Place)>) {
+    if let Value::Map(map) = &node.value {
+        let repeated = yaml::repeated(map).into_iter();
+        all.extend(repeated.map(|(first, again)| (map[again].0.clone(), map[first].0.place)));
     }
 }
