@@ -197,6 +197,11 @@ impl<'t> Reader<'t> {
                     return wrong(key.place, problem);
                 }
             };
+            // kubectl takes the line for the start of a document, or refuses it.
+            if scalar.plain && key.place.column == 1 && scalar.text.starts_with("---") {
+                let problem = "--- has a line to itself, but for a comment after a space";
+                return wrong(key.place, problem);
+            }
             let node = self.node(key.place, depth + 1)?;
             if scalar.plain && scalar.text == "<<" {
                 merged.resize(map.len(), false);
