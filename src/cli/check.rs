@@ -17,7 +17,8 @@ pub struct CheckArgs {
     /// Files, directories, - for stdin; without any, what is piped in
     ///
     /// A file that is named is read whatever its ending. In directories .yaml, .yml and .json are read, but
-    /// not what .gitignore or .ignore leaves out, nor hidden files, nor what holds no Kubernetes object.
+    /// not what .ignore or, in a git repository, .gitignore leaves out, nor hidden files, nor what holds no
+    /// Kubernetes object.
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
 
@@ -42,7 +43,7 @@ pub struct CheckArgs {
     /// Tell of these rules only: codes (WIN101), names (run-as-user), beginnings of codes (WIN3)
     ///
     /// May be repeated, or hold several, separated by commas. It chooses among the findings and changes no
-    /// decision: a rule that is off in the configuration stays off, and repairs are made all the same.
+    /// decision: a rule that is off in the configuration stays off, and the webhook repairs all the same.
     #[arg(long, value_name = "RULES", value_delimiter = ',')]
     pub select: Vec<String>,
 
