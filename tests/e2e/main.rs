@@ -36,6 +36,7 @@ macro_rules! tests {
 }
 
 mod availability;
+mod certificates;
 mod conditions;
 mod daemon_sets;
 mod debug;
@@ -43,6 +44,7 @@ mod kinds;
 mod oracle;
 mod pod_security;
 mod proof;
+mod rights;
 mod sidecar;
 mod stored;
 mod words;
@@ -57,6 +59,7 @@ type Test = (&'static str, fn(&Cluster));
 
 const TESTS: &[&[Test]] = &[
     proof::TESTS,
+    certificates::TESTS,
     daemon_sets::TESTS,
     oracle::TESTS,
     availability::TESTS,
@@ -64,6 +67,7 @@ const TESTS: &[&[Test]] = &[
     debug::TESTS,
     kinds::TESTS,
     pod_security::TESTS,
+    rights::TESTS,
     sidecar::TESTS,
     stored::TESTS,
     words::TESTS,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::chart::Release;
+use crate::chart::{CHART, CONFIGURATIONS, Release};
 use crate::cluster::Cluster;
 use crate::kubectl::Namespace;
 use crate::transom::LABEL;
@@ -19,7 +19,7 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
     let deployment = before.get(&["deployment", "proxy"]);
 
     // With it.
-    let mut release = Release::install(cluster, &json!({}));
+    let mut release = Release::install(cluster, "transom", &json!({}));
     release.probe();
     let with = release.watched("with", &[]);
     settle(&with);
@@ -48,11 +48,11 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
 
     // Whatever happens to the release.
     works(&release, &with);
-    let bundles = bundles(&release.namespace);
+    let bundles = release.bundles();
     release.helm(&[
         "upgrade",
         "transom",
-        super::chart::CHART,
+        CHART,
         "--values=values.yaml",
         "--set=log.level=debug",
         "--wait",
@@ -64,11 +64,7 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
     works(&release, &with);
     release.restart(1);
     works(&release, &with);
-    assert_eq!(
-        self::bundles(&release.namespace),
-        bundles,
-        "Helm leaves the caBundle alone"
-    );
+    assert_eq!(release.bundles(), bundles, "Helm leaves the caBundle alone");
 
     // Whatever somebody does to the CA.
     for kind in CONFIGURATIONS {
@@ -78,7 +74,7 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
             .ok(&["patch", kind, "transom", "--type=json", "-p", patch]);
     }
     eventually("the caBundle is put right", || {
-        (self::bundles(&release.namespace) == bundles).then_some(())
+        (release.bundles() == bundles).then_some(())
     });
     works(&release, &with);
     release.namespace.ok(&["delete", "secret", "transom-ca"]);
@@ -92,7 +88,7 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
     release.helm(&[
         "upgrade",
         "transom",
-        super::chart::CHART,
+        CHART,
         "--values=values.yaml",
         "--set=commonLabels.team=platform",
         "--wait",
@@ -127,22 +123,6 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
     release.stop();
     let after = run(&with, "after", WINDOWS_IMAGE);
     assert!(after.iter().all(|pod| node(pod).starts_with("linux-")));
-}
-
-const CONFIGURATIONS: [&str; 2] = [
-    "mutatingwebhookconfigurations",
-    "validatingwebhookconfigurations",
-];
-
-/// Each of the entries' caBundle.
-fn bundles(namespace: &Namespace<'_>) -> Vec<Value> {
-    let configurations = CONFIGURATIONS.map(|kind| namespace.get(&[kind, "transom"]));
-    let entries = configurations
-        .iter()
-        .flat_map(|c| c["webhooks"].as_array().unwrap());
-    entries
-        .map(|entry| entry["clientConfig"]["caBundle"].clone())
-        .collect()
 }
 
 /// The API server learns of webhooks, and of their caBundle, a moment after they are written.
