@@ -25,7 +25,7 @@ pub(crate) const CONFIGURATIONS: [&str; 2] = [
 ];
 
 pub(crate) struct Release<'a> {
-    cluster: &'a Cluster,
+    pub(crate) cluster: &'a Cluster,
     /// Of release, namespace, and of all that the chart names: it contains "transom".
     name: &'static str,
     pub(crate) namespace: Namespace<'a>,
@@ -190,10 +190,13 @@ impl<'a> Release<'a> {
         }
     }
 
-    /// How many reviews all replicas have answered.
-    pub(crate) fn calls(&self, webhook: &str) -> u64 {
-        let count = |replica: &Replica| calls(replica.admin_address, webhook);
-        self.replicas.iter().map(count).sum()
+    /// How many reviews each replica has answered, of the mutating and of the validating webhook.
+    pub(crate) fn answered(&self) -> Vec<[u64; 2]> {
+        let replicas = self.replicas.iter();
+        let count = |replica: &Replica| {
+            ["mutate", "validate"].map(|webhook| calls(replica.admin_address, webhook))
+        };
+        replicas.map(count).collect()
     }
 }
 

@@ -1,5 +1,8 @@
 //! The whole story: a cluster without Transom, with it as the chart installs it, and without it again.
 
+use std::collections::BTreeMap;
+
+use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::chart::{CHART, CONFIGURATIONS, Release};
@@ -11,6 +14,8 @@ use crate::{WINDOWS_IMAGE, eventually};
 tests![windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall];
 
 fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(cluster: &Cluster) {
+    // The API server counts what it asks by the webhooks' names, which those of other tests have as well.
+    let cluster = &Cluster::start(cluster.assets());
     // Without Transom.
     let before = cluster.namespace("before", &[(LABEL, "transom")]);
     let web = run(&before, "web", WINDOWS_IMAGE);
@@ -23,9 +28,9 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
     release.probe();
     let with = release.watched("with", &[]);
     settle(&with);
-    let calls = release.calls("mutate");
+    let calls = cluster.webhook_calls();
     let same = run(&with, "proxy", "nginx:1.29");
-    assert_eq!(release.calls("mutate"), calls, "Linux is off the wire");
+    assert_eq!(cluster.webhook_calls(), calls, "Linux is off the wire");
     assert!(same.iter().all(|pod| node(pod).starts_with("linux-")));
     let spec = &with.get(&["deployment", "proxy"])["spec"];
     assert_eq!(spec, &deployment["spec"]);
@@ -132,23 +137,81 @@ fn settle(namespace: &Namespace<'_>) {
     });
 }
 
-/// A Windows pod is patched and a bad one is refused, by each of the replicas.
+/// A Windows pod is patched and a bad one is refused, by each of the replicas and by nobody else: the API server asks as
+/// often as pods come, and they answer as often as it asks.
 fn works(release: &Release<'_>, namespace: &Namespace<'_>) {
     release.probe();
     settle(namespace);
-    for _ in 0..4 {
-        assert!(works_once(namespace));
+    let cluster = release.cluster;
+    let (asked, answered) = (cluster.webhook_calls(), release.answered());
+
+    let told = namespace.apply("good.yaml", &pod("good", false).to_string());
+    assert!(told.succeeded(), "{told}");
+    let good = namespace.get(&["pod", "good"]);
+    assert_eq!(good["spec"]["os"]["name"], "windows");
+    assert_eq!(good["spec"]["nodeSelector"]["kubernetes.io/os"], "windows");
+    namespace.ok(&["delete", "pod", "good", "--force", "--grace-period=0"]);
+    let told = namespace.apply("bad.yaml", &pod("bad", true).to_string());
+    assert!(told.stderr.contains("WIN202"), "{told}");
+
+    // One command after the other is one connection of the API server, and one replica.
+    let pods = [pod("good", false), pod("bad", true)];
+    let many = vec![pods.clone(); 4].concat();
+    let path = format!("/api/v1/namespaces/{}/pods?dryRun=All", namespace.name());
+    let mut sent = 1;
+    eventually("each replica has answered", || {
+        cluster.api().for_each(&many, async |connection, pod| {
+            let (status, _) = connection
+                .send(Method::POST, &path, Some(pod))
+                .await
+                .unwrap();
+            assert_eq!(status, if *pod == pods[0] { 201 } else { 403 });
+        });
+        sent += 4;
+        let rises = rises(&answered, &release.answered());
+        rises.iter().flatten().all(|rise| *rise > 0).then_some(())
+    });
+
+    let mut now = cluster.webhook_calls();
+    for (webhook, before) in asked {
+        *now.get_mut(&webhook).unwrap() -= before;
     }
+    now.retain(|_, rise| *rise > 0);
+    // Of each pair one is refused, by the validating webhook.
+    let wanted = [
+        ("mutate.transom.dev", false, 2 * sent),
+        ("validate.transom.dev", false, sent),
+        ("validate.transom.dev", true, sent),
+    ];
+    let wanted = wanted.map(|(name, refused, calls)| ((name.to_owned(), refused), calls));
+    assert_eq!(now, BTreeMap::from(wanted));
+    let rises = rises(&answered, &release.answered());
+    let sum = |webhook: usize| rises.iter().map(|replica| replica[webhook]).sum::<u64>();
+    assert_eq!([sum(0), sum(1)], [2 * sent, 2 * sent]);
+}
+
+/// What was added to each number.
+fn rises(before: &[[u64; 2]], now: &[[u64; 2]]) -> Vec<[u64; 2]> {
+    let pairs = before.iter().zip(now);
+    pairs
+        .map(|(before, now)| [now[0] - before[0], now[1] - before[1]])
+        .collect()
+}
+
+fn pod(name: &str, is_bad: bool) -> Value {
+    let mut pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+        "spec": {"containers": [{"name": "main", "image": WINDOWS_IMAGE}]},
+    });
+    if is_bad {
+        pod["spec"]["hostPID"] = json!(true);
+    }
+    pod
 }
 
 fn works_once(namespace: &Namespace<'_>) -> bool {
-    let mut pod = json!({
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"},
-        "spec": {"containers": [{"name": "main", "image": WINDOWS_IMAGE}]},
-    });
-    namespace.file("good.yaml", &pod.to_string());
-    pod["spec"]["hostPID"] = json!(true);
-    namespace.file("bad.yaml", &pod.to_string());
+    namespace.file("good.yaml", &pod("good", false).to_string());
+    namespace.file("bad.yaml", &pod("bad", true).to_string());
     let create =
         |file: &str| namespace.kubectl(&["create", "--dry-run=server", "-o", "json", "-f", file]);
     let good = create("good.yaml");
