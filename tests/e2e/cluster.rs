@@ -18,12 +18,13 @@ use crate::process::Process;
 use crate::{PATIENCE, eventually};
 
 /// What the directory that KUBEBUILDER_ASSETS names must hold.
-const PROGRAMS: [&str; 7] = [
+const PROGRAMS: [&str; 8] = [
     "etcd",
     "helm",
     "kube-apiserver",
     "kube-controller-manager",
     "kube-scheduler",
+    "kubeconform",
     "kubectl",
     "kwok",
 ];

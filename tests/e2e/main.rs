@@ -21,6 +21,8 @@ mod common;
 #[path = "../evidence/filter.rs"]
 mod filter;
 mod http;
+#[path = "../support/kubeconform.rs"]
+mod kubeconform;
 mod kubectl;
 #[path = "../properties/objects.rs"]
 mod objects;
@@ -45,6 +47,7 @@ mod oracle;
 mod pod_security;
 mod proof;
 mod rights;
+mod schemas;
 mod sidecar;
 mod stored;
 mod words;
@@ -68,6 +71,7 @@ const TESTS: &[&[Test]] = &[
     kinds::TESTS,
     pod_security::TESTS,
     rights::TESTS,
+    schemas::TESTS,
     sidecar::TESTS,
     stored::TESTS,
     words::TESTS,
