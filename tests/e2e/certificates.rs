@@ -16,7 +16,7 @@ use crate::client::{self, BOTH};
 use crate::cluster::Cluster;
 use crate::http::Connection;
 use crate::transom::metric;
-use crate::{WINDOWS_IMAGE, eventually};
+use crate::{eventually, windows_pod};
 
 tests![
     replicas_that_start_at_once_agree_on_one_ca_and_heal_what_others_do_to_it,
@@ -188,11 +188,8 @@ fn a_rotation_of_leaf_and_ca_fails_no_request(cluster: &Cluster) {
 }
 
 /// A Windows pod, created for no longer than the answer takes; why it was not, or not patched.
-async fn create(connection: &mut Connection, namespace: &str) -> Result<(), String> {
-    let pod = json!({
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"},
-        "spec": {"containers": [{"name": "main", "image": WINDOWS_IMAGE}]},
-    });
+pub(crate) async fn create(connection: &mut Connection, namespace: &str) -> Result<(), String> {
+    let pod = windows_pod("probe");
     let path = format!("/api/v1/namespaces/{namespace}/pods?dryRun=All");
     let answer = connection.send(Method::POST, &path, Some(&pod)).await;
     let (status, body) = answer.map_err(|error| error.to_string())?;

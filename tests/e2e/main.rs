@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Trial};
+use serde_json::{Value, json};
 
 mod balancer;
 mod chart;
@@ -42,6 +43,7 @@ mod certificates;
 mod conditions;
 mod daemon_sets;
 mod debug;
+mod enforcer;
 mod kinds;
 mod oracle;
 mod pod_security;
@@ -68,6 +70,7 @@ const TESTS: &[&[Test]] = &[
     availability::TESTS,
     conditions::TESTS,
     debug::TESTS,
+    enforcer::TESTS,
     kinds::TESTS,
     pod_security::TESTS,
     rights::TESTS,
@@ -124,6 +127,13 @@ fn main() -> ExitCode {
 
 /// An image that only Windows can run; nothing else tells that the pod is for Windows.
 const WINDOWS_IMAGE: &str = "mcr.microsoft.com/windows/servercore/iis:windowsservercore-ltsc2022";
+
+fn windows_pod(name: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+        "spec": {"containers": [{"name": "main", "image": WINDOWS_IMAGE}]},
+    })
+}
 
 /// Asks again and again until there is an answer.
 fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {

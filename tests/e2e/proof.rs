@@ -9,7 +9,7 @@ use crate::chart::{CHART, CONFIGURATIONS, Release};
 use crate::cluster::Cluster;
 use crate::kubectl::Namespace;
 use crate::transom::LABEL;
-use crate::{WINDOWS_IMAGE, eventually};
+use crate::{WINDOWS_IMAGE, eventually, windows_pod};
 
 tests![windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall];
 
@@ -145,17 +145,17 @@ fn works(release: &Release<'_>, namespace: &Namespace<'_>) {
     let cluster = release.cluster;
     let (asked, answered) = (cluster.webhook_calls(), release.answered());
 
-    let told = namespace.apply("good.yaml", &pod("good", false).to_string());
+    let told = namespace.apply("good.yaml", &windows_pod("good").to_string());
     assert!(told.succeeded(), "{told}");
     let good = namespace.get(&["pod", "good"]);
     assert_eq!(good["spec"]["os"]["name"], "windows");
     assert_eq!(good["spec"]["nodeSelector"]["kubernetes.io/os"], "windows");
     namespace.ok(&["delete", "pod", "good", "--force", "--grace-period=0"]);
-    let told = namespace.apply("bad.yaml", &pod("bad", true).to_string());
+    let told = namespace.apply("bad.yaml", &bad_pod().to_string());
     assert!(told.stderr.contains("WIN202"), "{told}");
 
     // One command after the other is one connection of the API server, and one replica.
-    let pods = [pod("good", false), pod("bad", true)];
+    let pods = [windows_pod("good"), bad_pod()];
     let many = vec![pods.clone(); 4].concat();
     let path = format!("/api/v1/namespaces/{}/pods?dryRun=All", namespace.name());
     let mut sent = 1;
@@ -198,20 +198,15 @@ fn rises(before: &[[u64; 2]], now: &[[u64; 2]]) -> Vec<[u64; 2]> {
         .collect()
 }
 
-fn pod(name: &str, is_bad: bool) -> Value {
-    let mut pod = json!({
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
-        "spec": {"containers": [{"name": "main", "image": WINDOWS_IMAGE}]},
-    });
-    if is_bad {
-        pod["spec"]["hostPID"] = json!(true);
-    }
+fn bad_pod() -> Value {
+    let mut pod = windows_pod("bad");
+    pod["spec"]["hostPID"] = json!(true);
     pod
 }
 
 fn works_once(namespace: &Namespace<'_>) -> bool {
-    namespace.file("good.yaml", &pod("good", false).to_string());
-    namespace.file("bad.yaml", &pod("bad", true).to_string());
+    namespace.file("good.yaml", &windows_pod("good").to_string());
+    namespace.file("bad.yaml", &bad_pod().to_string());
     let create =
         |file: &str| namespace.kubectl(&["create", "--dry-run=server", "-o", "json", "-f", file]);
     let good = create("good.yaml");
