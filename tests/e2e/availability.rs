@@ -1,28 +1,21 @@
 //! Transom is down: what failurePolicy makes of it.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::cluster::Cluster;
 use crate::transom::{Options, Transom};
-use crate::{WINDOWS_IMAGE, eventually};
+use crate::{eventually, windows_pod};
 
 tests![
     with_ignore_pods_are_admitted_unseen_while_transom_is_down,
     with_fail_windows_pods_wait_for_transom,
 ];
 
-fn pod(name: &str) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
-        "spec": {"containers": [{"name": "main", "image": WINDOWS_IMAGE}]},
-    })
-}
-
 fn with_ignore_pods_are_admitted_unseen_while_transom_is_down(cluster: &Cluster) {
     let mut transom = Transom::install(cluster, "ignore", &Options::default());
     let namespace = transom.namespace("ignore", &[]);
     transom.stop();
-    let mut unseen = pod("unseen");
+    let mut unseen = windows_pod("unseen");
     unseen["spec"]["hostPID"] = json!(true);
     namespace.create(&unseen.to_string());
     assert!(namespace.get(&["pod", "unseen"])["spec"]["os"].is_null());
@@ -30,7 +23,7 @@ fn with_ignore_pods_are_admitted_unseen_while_transom_is_down(cluster: &Cluster)
     // It is deleted and its labels change, as if it had never been wrong.
     namespace.ok(&["label", "pod", "unseen", "a=b"]);
     namespace.ok(&["delete", "pod", "unseen"]);
-    namespace.create(&pod("seen").to_string());
+    namespace.create(&windows_pod("seen").to_string());
     assert_eq!(
         namespace.get(&["pod", "seen"])["spec"]["os"]["name"],
         "windows"
@@ -48,13 +41,13 @@ fn with_fail_windows_pods_wait_for_transom(cluster: &Cluster) {
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
         "spec": {
             "selector": {"matchLabels": {"app": "web"}},
-            "template": {"metadata": {"labels": {"app": "web"}}, "spec": pod("")["spec"]},
+            "template": {"metadata": {"labels": {"app": "web"}}, "spec": windows_pod("")["spec"]},
         },
     });
     namespace.create(&deployment.to_string());
     namespace.ok(&["rollout", "status", "deployment/web", "--timeout=60s"]);
     transom.stop();
-    let told = namespace.apply("pod.yaml", &pod("waits").to_string());
+    let told = namespace.apply("pod.yaml", &windows_pod("waits").to_string());
     assert!(!told.succeeded(), "{told}");
     let words = r#"failed calling webhook "mutate.transom.dev""#;
     assert!(told.stderr.contains(words), "{told}");

@@ -5,8 +5,8 @@
 //! them.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
@@ -17,48 +17,54 @@ use crate::kubectl::Namespace;
 use crate::process::Process;
 use crate::transom::{LABEL, PROGRAM, calls, start};
 
-/// Of release, namespace, and of all that the chart names.
-const NAME: &str = "transom";
 pub(crate) const CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/charts/transom");
 
+pub(crate) const CONFIGURATIONS: [&str; 2] = [
+    "mutatingwebhookconfigurations",
+    "validatingwebhookconfigurations",
+];
+
 pub(crate) struct Release<'a> {
-    cluster: &'a Cluster,
+    pub(crate) cluster: &'a Cluster,
+    /// Of release, namespace, and of all that the chart names: it contains "transom".
+    name: &'static str,
     pub(crate) namespace: Namespace<'a>,
     balancer: Balancer,
     kubeconfig: PathBuf,
     replicas: Vec<Replica>,
 }
 
-struct Replica {
+pub(crate) struct Replica {
     process: Process,
-    address: SocketAddr,
-    admin_address: SocketAddr,
+    pub(crate) address: SocketAddr,
+    pub(crate) admin_address: SocketAddr,
 }
 
 impl<'a> Release<'a> {
-    /// `helm install`, for the namespaces that are made by [`Self::namespace`], and two replicas started at once.
-    pub(crate) fn install(cluster: &'a Cluster, values: &Value) -> Self {
-        let namespace = cluster.namespace(NAME, &[]);
+    /// `helm install`, for the namespaces that are made by [`Self::watched`], and two replicas started at once.
+    pub(crate) fn install(cluster: &'a Cluster, name: &'static str, values: &Value) -> Self {
+        let namespace = cluster.namespace(name, &[]);
         let balancer = Balancer::start();
         let mut all = json!({"service": {"port": balancer.port()}, "drainSeconds": 1});
         for webhook in ["mutating", "validating"] {
-            all["webhook"][webhook]["namespaceSelector"]["matchLabels"] = json!({LABEL: NAME});
+            all["webhook"][webhook]["namespaceSelector"]["matchLabels"] = json!({LABEL: name});
         }
         json_patch::merge(&mut all, values);
         namespace.file("values.yaml", &all.to_string());
         let mut release = Self {
             cluster,
+            name,
             namespace,
             balancer,
             kubeconfig: PathBuf::new(),
             replicas: Vec::new(),
         };
-        release.helm(&["install", NAME, CHART, "--values=values.yaml", "--wait"]);
-        let token = release.namespace.ok(&["create", "token", NAME]);
-        release.kubeconfig = cluster.kubeconfig("replica", token.trim());
+        release.helm(&["install", name, CHART, "--values=values.yaml", "--wait"]);
+        let token = release.namespace.ok(&["create", "token", name]);
+        release.kubeconfig = cluster.kubeconfig(name, token.trim());
         let external = r#"{"spec":{"type":"ExternalName","externalName":"localhost",
             "clusterIP":null,"clusterIPs":null,"ipFamilies":null,"ipFamilyPolicy":null}}"#;
-        let patch = ["patch", "service", NAME, "--type=merge", "-p", external];
+        let patch = ["patch", "service", name, "--type=merge", "-p", external];
         release.namespace.ok(&patch);
         let replicas: Vec<_> = std::thread::scope(|scope| {
             let starting = [0, 1].map(|number| {
@@ -76,34 +82,33 @@ impl<'a> Release<'a> {
 
     /// A namespace that the release sees, with these labels besides.
     pub(crate) fn watched(&self, name: &str, labels: &[(&str, &str)]) -> Namespace<'a> {
-        let labels = [&[(LABEL, NAME)], labels].concat();
+        let labels = [&[(LABEL, self.name)], labels].concat();
         self.cluster.namespace(name, &labels)
     }
 
     /// Helm in the release's namespace; it must succeed.
     pub(crate) fn helm(&self, args: &[&str]) -> String {
-        let output = Command::new(self.cluster.program("helm"))
-            .args(args)
-            .args(["--namespace", NAME])
-            .current_dir(self.namespace.files())
-            .env("HOME", self.cluster.directory())
-            .env(
-                "KUBECONFIG",
-                self.cluster.directory().join("admin.kubeconfig"),
-            )
-            .output()
-            .unwrap();
-        told(&output)
+        self.try_helm(args).unwrap_or_else(|told| panic!("{told}"))
+    }
+
+    /// Helm in the release's namespace: what it printed, or why it did not succeed.
+    pub(crate) fn try_helm(&self, args: &[&str]) -> Result<String, String> {
+        let args = [args, &["--namespace", self.name]].concat();
+        helm(self.cluster, self.namespace.files(), &args)
     }
 
     /// Starts a replica as the Deployment says.
     fn replica(&self, number: usize) -> Replica {
-        let directory = self.cluster.directory().join(format!("replica-{number}"));
+        let directory = self
+            .cluster
+            .directory()
+            .join(format!("{}-{number}", self.name));
         std::fs::create_dir_all(&directory).unwrap();
-        let config = self.namespace.get(&["configmap", "transom-config"]);
+        let config = format!("{}-config", self.name);
+        let config = self.namespace.get(&["configmap", &config]);
         let config = config["data"]["config.yaml"].as_str().unwrap();
         std::fs::write(directory.join("config.yaml"), config).unwrap();
-        let deployment = self.namespace.get(&["deployment", NAME]);
+        let deployment = self.namespace.get(&["deployment", self.name]);
         let container = &deployment["spec"]["template"]["spec"]["containers"][0];
         let mut program = Command::new(PROGRAM);
         for argument in container["args"].as_array().unwrap() {
@@ -115,7 +120,7 @@ impl<'a> Release<'a> {
                 _ => argument.to_owned(),
             });
         }
-        program.env("TRANSOM_NAMESPACE", NAME);
+        program.env("TRANSOM_NAMESPACE", self.name);
         program.env("KUBECONFIG", &self.kubeconfig);
         let (process, [address, admin_address]) = start(&directory, "transom", &program);
         Replica {
@@ -141,6 +146,21 @@ impl<'a> Release<'a> {
         }
     }
 
+    pub(crate) fn replicas(&self) -> &[Replica] {
+        &self.replicas
+    }
+
+    /// The caBundle of each entry of both webhook configurations.
+    pub(crate) fn bundles(&self) -> Vec<Value> {
+        let configurations = CONFIGURATIONS.map(|kind| self.namespace.get(&[kind, self.name]));
+        let entries = configurations
+            .iter()
+            .flat_map(|c| c["webhooks"].as_array().unwrap());
+        entries
+            .map(|entry| entry["clientConfig"]["caBundle"].clone())
+            .collect()
+    }
+
     fn balance(&self) {
         let addresses = self.replicas.iter().map(|replica| replica.address);
         self.balancer.lead_to(addresses.collect());
@@ -155,7 +175,7 @@ impl<'a> Release<'a> {
                 .args([
                     "probe",
                     "--webhook-configuration",
-                    NAME,
+                    self.name,
                     "--connect-to",
                     &address,
                 ])
@@ -170,16 +190,28 @@ impl<'a> Release<'a> {
         }
     }
 
-    /// How many reviews all replicas have answered.
-    pub(crate) fn calls(&self, webhook: &str) -> u64 {
-        let count = |replica: &Replica| calls(replica.admin_address, webhook);
-        self.replicas.iter().map(count).sum()
+    /// How many reviews each replica has answered, of the mutating and of the validating webhook.
+    pub(crate) fn answered(&self) -> Vec<[u64; 2]> {
+        let replicas = self.replicas.iter();
+        let count = |replica: &Replica| {
+            ["mutate", "validate"].map(|webhook| calls(replica.admin_address, webhook))
+        };
+        replicas.map(count).collect()
     }
 }
 
-fn told(output: &Output) -> String {
+/// Helm, run in this directory by who may do everything: what it printed, or why it did not succeed.
+pub(crate) fn helm(cluster: &Cluster, directory: &Path, args: &[&str]) -> Result<String, String> {
+    let output = Command::new(cluster.program("helm"))
+        .args(args)
+        .current_dir(directory)
+        .env("HOME", cluster.directory())
+        .env("KUBECONFIG", cluster.directory().join("admin.kubeconfig"))
+        .output()
+        .unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let stdout = text(&output.stdout);
-    assert!(output.status.success(), "{stdout}{}", text(&output.stderr));
-    stdout
+    match output.status.success() {
+        true => Ok(text(&output.stdout)),
+        false => Err(text(&output.stdout) + &text(&output.stderr)),
+    }
 }

@@ -1,5 +1,6 @@
 //! A control plane with simulated nodes: etcd, the API server, the controllers, the scheduler and kwok, on loopback.
 
+use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,12 +18,13 @@ use crate::process::Process;
 use crate::{PATIENCE, eventually};
 
 /// What the directory that KUBEBUILDER_ASSETS names must hold.
-const PROGRAMS: [&str; 7] = [
+const PROGRAMS: [&str; 8] = [
     "etcd",
     "helm",
     "kube-apiserver",
     "kube-controller-manager",
     "kube-scheduler",
+    "kubeconform",
     "kubectl",
     "kwok",
 ];
@@ -162,6 +164,10 @@ impl Cluster {
         file
     }
 
+    pub(crate) fn assets(&self) -> &Path {
+        &self.assets
+    }
+
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.assets.join(name)
     }
@@ -199,6 +205,26 @@ impl Cluster {
         serde_json::from_slice(&base64.decode(value).unwrap()).unwrap()
     }
 
+    /// How often the API server has asked webhooks, by their names and whether they refused.
+    pub(crate) fn webhook_calls(&self) -> BTreeMap<(String, bool), u64> {
+        let (status, body) = self.api.ask(Method::GET, "/metrics", None).unwrap();
+        assert_eq!(status, 200);
+        let mut calls = BTreeMap::new();
+        for line in String::from_utf8(body).unwrap().lines() {
+            let Some(line) = line.strip_prefix("apiserver_admission_webhook_request_total{") else {
+                continue;
+            };
+            let (labels, count) = line.rsplit_once("} ").unwrap();
+            let label = |name: &str| {
+                let rest = labels.split_once(&format!("{name}=\"")).unwrap().1;
+                rest.split_once('"').unwrap().0.to_owned()
+            };
+            let key = (label("name"), label("rejected") == "true");
+            *calls.entry(key).or_default() += count.parse::<u64>().unwrap();
+        }
+        calls
+    }
+
     /// The audit events of requests that changed something, in their order.
     pub(crate) fn audit(&self) -> Vec<Value> {
         let log = std::fs::read_to_string(self.directory.path().join("audit.log")).unwrap();
@@ -213,6 +239,15 @@ impl Cluster {
     pub(crate) fn keep_logs(&mut self) -> &Path {
         self.directory.disable_cleanup(true);
         self.directory.path()
+    }
+}
+
+impl Drop for Cluster {
+    /// One that belongs to a test alone.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the logs are kept in {}", self.keep_logs().display());
+        }
     }
 }
 

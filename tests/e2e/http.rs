@@ -43,6 +43,15 @@ impl Server {
         runtime.block_on(async { self.connect().await?.send(method, path, body).await })
     }
 
+    /// Several requests over one connection, for who has no runtime of its own.
+    pub(crate) fn with<T>(&self, ask: impl AsyncFnOnce(&mut Connection) -> T) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async { ask(&mut self.connect().await.unwrap()).await })
+    }
+
     /// Over a few connections at once; a panic over one of them is one of the test.
     pub(crate) fn for_each(
         &self,
@@ -54,14 +63,9 @@ impl Server {
             for part in objects.chunks(objects.len().div_ceil(CONNECTIONS)) {
                 let ask = &ask;
                 scope.spawn(move || {
-                    let runtime = tokio::runtime::Builder::new_current_thread()
-                        .enable_all()
-                        .build()
-                        .unwrap();
-                    runtime.block_on(async {
-                        let mut connection = self.connect().await.unwrap();
+                    self.with(async |connection| {
                         for object in part {
-                            ask(&mut connection, object).await;
+                            ask(connection, object).await;
                         }
                     });
                 });

@@ -1,7 +1,7 @@
 //! Transom in a real control plane, with simulated nodes.
 //!
 //! The tests need the programs in the directory that KUBEBUILDER_ASSETS names; `tests/assets/build` makes them. All
-//! share one control plane, each in namespaces of its own, with a Transom of its own.
+//! but the proof share one control plane, each in namespaces of its own, with a Transom of its own.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)] // A test, whose functions clippy does not know as such.
 
 use std::path::PathBuf;
@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Trial};
+use serde_json::{Value, json};
 
 mod balancer;
 mod chart;
@@ -21,6 +22,8 @@ mod common;
 #[path = "../evidence/filter.rs"]
 mod filter;
 mod http;
+#[path = "../support/kubeconform.rs"]
+mod kubeconform;
 mod kubectl;
 #[path = "../properties/objects.rs"]
 mod objects;
@@ -36,14 +39,18 @@ macro_rules! tests {
 }
 
 mod availability;
+mod certificates;
 mod conditions;
 mod daemon_sets;
 mod debug;
 mod demo;
+mod enforcer;
 mod kinds;
 mod oracle;
 mod pod_security;
 mod proof;
+mod rights;
+mod schemas;
 mod sidecar;
 mod stored;
 mod words;
@@ -58,13 +65,17 @@ type Test = (&'static str, fn(&Cluster));
 
 const TESTS: &[&[Test]] = &[
     proof::TESTS,
+    certificates::TESTS,
     daemon_sets::TESTS,
     oracle::TESTS,
     availability::TESTS,
     conditions::TESTS,
     debug::TESTS,
+    enforcer::TESTS,
     kinds::TESTS,
     pod_security::TESTS,
+    rights::TESTS,
+    schemas::TESTS,
     sidecar::TESTS,
     stored::TESTS,
     words::TESTS,
@@ -121,6 +132,13 @@ fn main() -> ExitCode {
 
 /// An image that only Windows can run; nothing else tells that the pod is for Windows.
 const WINDOWS_IMAGE: &str = "mcr.microsoft.com/windows/servercore/iis:windowsservercore-ltsc2022";
+
+fn windows_pod(name: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+        "spec": {"containers": [{"name": "main", "image": WINDOWS_IMAGE}]},
+    })
+}
 
 /// Asks again and again until there is an answer.
 fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {

@@ -1,16 +1,21 @@
 //! The whole story: a cluster without Transom, with it as the chart installs it, and without it again.
 
+use std::collections::BTreeMap;
+
+use hyper::Method;
 use serde_json::{Value, json};
 
-use crate::chart::Release;
+use crate::chart::{CHART, CONFIGURATIONS, Release};
 use crate::cluster::Cluster;
 use crate::kubectl::Namespace;
 use crate::transom::LABEL;
-use crate::{WINDOWS_IMAGE, eventually};
+use crate::{WINDOWS_IMAGE, eventually, windows_pod};
 
 tests![windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall];
 
 fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(cluster: &Cluster) {
+    // The API server counts what it asks by the webhooks' names, which those of other tests have as well.
+    let cluster = &Cluster::start(cluster.assets());
     // Without Transom.
     let before = cluster.namespace("before", &[(LABEL, "transom")]);
     let web = run(&before, "web", WINDOWS_IMAGE);
@@ -19,13 +24,13 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
     let deployment = before.get(&["deployment", "proxy"]);
 
     // With it.
-    let mut release = Release::install(cluster, &json!({}));
+    let mut release = Release::install(cluster, "transom", &json!({}));
     release.probe();
     let with = release.watched("with", &[]);
     settle(&with);
-    let calls = release.calls("mutate");
+    let calls = cluster.webhook_calls();
     let same = run(&with, "proxy", "nginx:1.29");
-    assert_eq!(release.calls("mutate"), calls, "Linux is off the wire");
+    assert_eq!(cluster.webhook_calls(), calls, "Linux is off the wire");
     assert!(same.iter().all(|pod| node(pod).starts_with("linux-")));
     let spec = &with.get(&["deployment", "proxy"])["spec"];
     assert_eq!(spec, &deployment["spec"]);
@@ -48,11 +53,11 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
 
     // Whatever happens to the release.
     works(&release, &with);
-    let bundles = bundles(&release.namespace);
+    let bundles = release.bundles();
     release.helm(&[
         "upgrade",
         "transom",
-        super::chart::CHART,
+        CHART,
         "--values=values.yaml",
         "--set=log.level=debug",
         "--wait",
@@ -64,11 +69,7 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
     works(&release, &with);
     release.restart(1);
     works(&release, &with);
-    assert_eq!(
-        self::bundles(&release.namespace),
-        bundles,
-        "Helm leaves the caBundle alone"
-    );
+    assert_eq!(release.bundles(), bundles, "Helm leaves the caBundle alone");
 
     // Whatever somebody does to the CA.
     for kind in CONFIGURATIONS {
@@ -78,7 +79,7 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
             .ok(&["patch", kind, "transom", "--type=json", "-p", patch]);
     }
     eventually("the caBundle is put right", || {
-        (self::bundles(&release.namespace) == bundles).then_some(())
+        (release.bundles() == bundles).then_some(())
     });
     works(&release, &with);
     release.namespace.ok(&["delete", "secret", "transom-ca"]);
@@ -92,7 +93,7 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
     release.helm(&[
         "upgrade",
         "transom",
-        super::chart::CHART,
+        CHART,
         "--values=values.yaml",
         "--set=commonLabels.team=platform",
         "--wait",
@@ -129,22 +130,6 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
     assert!(after.iter().all(|pod| node(pod).starts_with("linux-")));
 }
 
-const CONFIGURATIONS: [&str; 2] = [
-    "mutatingwebhookconfigurations",
-    "validatingwebhookconfigurations",
-];
-
-/// Each of the entries' caBundle.
-fn bundles(namespace: &Namespace<'_>) -> Vec<Value> {
-    let configurations = CONFIGURATIONS.map(|kind| namespace.get(&[kind, "transom"]));
-    let entries = configurations
-        .iter()
-        .flat_map(|c| c["webhooks"].as_array().unwrap());
-    entries
-        .map(|entry| entry["clientConfig"]["caBundle"].clone())
-        .collect()
-}
-
 /// The API server learns of webhooks, and of their caBundle, a moment after they are written.
 pub(crate) fn settle(namespace: &Namespace<'_>) {
     eventually("the webhooks are called", || {
@@ -152,23 +137,76 @@ pub(crate) fn settle(namespace: &Namespace<'_>) {
     });
 }
 
-/// A Windows pod is patched and a bad one is refused, by each of the replicas.
+/// A Windows pod is patched and a bad one is refused, by each of the replicas and by nobody else: the API server asks as
+/// often as pods come, and they answer as often as it asks.
 fn works(release: &Release<'_>, namespace: &Namespace<'_>) {
     release.probe();
     settle(namespace);
-    for _ in 0..4 {
-        assert!(works_once(namespace));
+    let cluster = release.cluster;
+    let (asked, answered) = (cluster.webhook_calls(), release.answered());
+
+    let told = namespace.apply("good.yaml", &windows_pod("good").to_string());
+    assert!(told.succeeded(), "{told}");
+    let good = namespace.get(&["pod", "good"]);
+    assert_eq!(good["spec"]["os"]["name"], "windows");
+    assert_eq!(good["spec"]["nodeSelector"]["kubernetes.io/os"], "windows");
+    namespace.ok(&["delete", "pod", "good", "--force", "--grace-period=0"]);
+    let told = namespace.apply("bad.yaml", &bad_pod().to_string());
+    assert!(told.stderr.contains("WIN202"), "{told}");
+
+    // One command after the other is one connection of the API server, and one replica.
+    let pods = [windows_pod("good"), bad_pod()];
+    let many = vec![pods.clone(); 4].concat();
+    let path = format!("/api/v1/namespaces/{}/pods?dryRun=All", namespace.name());
+    let mut sent = 1;
+    eventually("each replica has answered", || {
+        cluster.api().for_each(&many, async |connection, pod| {
+            let (status, _) = connection
+                .send(Method::POST, &path, Some(pod))
+                .await
+                .unwrap();
+            assert_eq!(status, if *pod == pods[0] { 201 } else { 403 });
+        });
+        sent += 4;
+        let rises = rises(&answered, &release.answered());
+        rises.iter().flatten().all(|rise| *rise > 0).then_some(())
+    });
+
+    let mut now = cluster.webhook_calls();
+    for (webhook, before) in asked {
+        *now.get_mut(&webhook).unwrap() -= before;
     }
+    now.retain(|_, rise| *rise > 0);
+    // Of each pair one is refused, by the validating webhook.
+    let wanted = [
+        ("mutate.transom.dev", false, 2 * sent),
+        ("validate.transom.dev", false, sent),
+        ("validate.transom.dev", true, sent),
+    ];
+    let wanted = wanted.map(|(name, refused, calls)| ((name.to_owned(), refused), calls));
+    assert_eq!(now, BTreeMap::from(wanted));
+    let rises = rises(&answered, &release.answered());
+    let sum = |webhook: usize| rises.iter().map(|replica| replica[webhook]).sum::<u64>();
+    assert_eq!([sum(0), sum(1)], [2 * sent, 2 * sent]);
+}
+
+/// What was added to each number.
+fn rises(before: &[[u64; 2]], now: &[[u64; 2]]) -> Vec<[u64; 2]> {
+    let pairs = before.iter().zip(now);
+    pairs
+        .map(|(before, now)| [now[0] - before[0], now[1] - before[1]])
+        .collect()
+}
+
+fn bad_pod() -> Value {
+    let mut pod = windows_pod("bad");
+    pod["spec"]["hostPID"] = json!(true);
+    pod
 }
 
 fn works_once(namespace: &Namespace<'_>) -> bool {
-    let mut pod = json!({
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"},
-        "spec": {"containers": [{"name": "main", "image": WINDOWS_IMAGE}]},
-    });
-    namespace.file("good.yaml", &pod.to_string());
-    pod["spec"]["hostPID"] = json!(true);
-    namespace.file("bad.yaml", &pod.to_string());
+    namespace.file("good.yaml", &windows_pod("good").to_string());
+    namespace.file("bad.yaml", &bad_pod().to_string());
     let create =
         |file: &str| namespace.kubectl(&["create", "--dry-run=server", "-o", "json", "-f", file]);
     let good = create("good.yaml");

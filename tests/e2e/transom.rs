@@ -185,10 +185,16 @@ pub(crate) fn start(directory: &Path, name: &str, program: &Command) -> (Process
 
 /// How many reviews this webhook of the program has answered, by its metrics.
 pub(crate) fn calls(admin_address: SocketAddr, webhook: &str) -> u64 {
+    let labels = format!("webhook=\"{webhook}\"");
+    metric(admin_address, "transom_admission_requests_total", &labels)
+}
+
+/// The sum of a metric's lines with these labels.
+pub(crate) fn metric(admin_address: SocketAddr, name: &str, labels: &str) -> u64 {
     let metrics = metrics(admin_address);
     let counted = metrics.lines().filter(|line| {
-        line.starts_with("transom_admission_requests_total{")
-            && line.contains(&format!("webhook=\"{webhook}\""))
+        let rest = line.strip_prefix(name);
+        rest.is_some_and(|rest| rest.starts_with('{') && rest.contains(labels))
     });
     let count = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap();
     counted.map(count).sum()

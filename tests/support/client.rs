@@ -118,7 +118,7 @@ impl Authority {
     }
 }
 
-/// A client that trusts this CA.
+/// A client that trusts these CAs.
 pub(crate) fn client(ca: &str, versions: &[&'static SupportedProtocolVersion]) -> ClientConfig {
     trusting(ca, versions).with_no_client_auth()
 }
@@ -141,9 +141,9 @@ fn trusting(
     versions: &[&'static SupportedProtocolVersion],
 ) -> ConfigBuilder<ClientConfig, WantsClientCert> {
     let mut roots = RootCertStore::empty();
-    roots
-        .add(CertificateDer::from_pem_slice(ca.as_bytes()).unwrap())
-        .unwrap();
+    for certificate in CertificateDer::pem_slice_iter(ca.as_bytes()) {
+        roots.add(certificate.unwrap()).unwrap();
+    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(versions)
