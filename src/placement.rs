@@ -118,6 +118,15 @@ impl Toleration {
         Self::new(key, Operator::Equal, value, &effect, Vec::new())
     }
 
+    /// The taint that it is for, as kubectl writes it.
+    pub(crate) fn taint(&self) -> String {
+        let separator = if self.value.is_empty() { "" } else { "=" };
+        let Self {
+            key, value, effect, ..
+        } = self;
+        format!("{key}{separator}{value}:{effect}")
+    }
+
     /// Whether it tolerates all that the other one does, on whatever build.
     fn covers(&self, other: &Self) -> bool {
         let values = self.operator == Operator::Exists

@@ -15,6 +15,7 @@ use crate::config::{
     ActionName, Config, ConfigError, EffectName, Hint, ModeName, OperatorName, OwnedObjects,
     PlacementConfig, ProfileName, SetPodOs, TolerationConfig, Written,
 };
+use crate::facts::Facts;
 use crate::mode::Mode;
 use crate::object::trie::Trie;
 use crate::os::image::ImagePatterns;
@@ -83,6 +84,18 @@ impl Policy {
             return Ok(Self::resolve(written.config.clone()));
         }
         Err(ConfigError::new(written.locate(problems)))
+    }
+
+    /// Whether tolerations are learnt from the nodes' taints.
+    pub fn learns_taints(&self) -> bool {
+        self.placement.learning.is_some()
+    }
+
+    /// The tolerations that Windows pods are given because of the nodes' taints, as kubectl writes taints.
+    pub fn learnt(&self, facts: &Facts) -> Vec<String> {
+        let shared = facts.nodes.shared().iter();
+        let learnt = shared.filter(|toleration| self.placement.learns(toleration));
+        learnt.map(Toleration::taint).collect()
     }
 
     /// What is done about this tier of a rule.

@@ -63,13 +63,14 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 
 {{- /* Whether the program talks to the API server: "true" or nothing. */}}
 {{- define "transom.talksToAPIServer" -}}
-{{- if or (eq .Values.tls.mode "selfManaged") .Values.watchNamespaces }}true{{ end }}
+{{- if or (eq .Values.tls.mode "selfManaged") .Values.watchNamespaces .Values.watchRuntimeClasses .Values.watchNodes }}true{{ end }}
 {{- end }}
 
 {{- /* The file that the program reads; what it says of format and kind is not for the user to know. */}}
 {{- define "transom.config" -}}
 {{- $head := dict "apiVersion" "transom.dev/v1alpha1" "kind" "Config" }}
-{{- toYaml (merge $head .Values.config) }}
+{{- $learning := dict "placement" (dict "learnTaints" true) }}
+{{- toYaml (merge $head .Values.config (ternary $learning dict .Values.watchNodes)) }}
 {{- end }}
 
 {{- /* The name of a pod that the Service must not choose: it has our labels, but not those of the selector. */}}
