@@ -6,7 +6,7 @@ use clap::{CommandFactory, Parser};
 use serde_json::{Value, json};
 use transom::cli::{Cli, Command, ServeArgs};
 
-use super::helm::{Manifests, NAMESPACE, cases, helm};
+use super::helm::{Manifests, NAMESPACE, SILENT, cases, helm};
 
 fn pod(manifests: &Manifests) -> &Value {
     &manifests.one("Deployment")["spec"]["template"]["spec"]
