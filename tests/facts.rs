@@ -112,7 +112,7 @@ async fn what_is_known_stays_in_force_while_the_watches_are_away_and_news_come_a
     cluster.down(true);
     for part in ["nodes", "runtimeclasses"] {
         webhook.becomes(async || webhook.current(part) == 0).await;
-        let told = format!("[+]{part} ok, but: the watch on {part} has failed");
+        let told = format!("[+]{part} ok, but: cannot watch the {part}: ");
         webhook
             .becomes(async || webhook.readyz().await.contains(&told))
             .await;
@@ -144,7 +144,12 @@ async fn without_facts_the_configuration_alone_counts() {
     cluster.forbid(Method::GET, RUNTIME_CLASSES);
     let webhook = Webhook::new(&cluster).await;
     webhook
-        .becomes(async || webhook.readyz().await.contains("you may not"))
+        .becomes(async || {
+            webhook
+                .readyz()
+                .await
+                .contains("you may not: give the ServiceAccount that right")
+        })
         .await;
     assert_eq!(webhook.tolerated().await, ["os=Win1809:NoSchedule"]);
     assert!(!webhook.denies_template("win").await);

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Error;
+use anyhow::{Error, anyhow};
 use futures_util::StreamExt;
 use kube::api::Api;
 use kube::runtime::watcher::Event;
@@ -17,6 +17,7 @@ use kube::{Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
+use super::trouble::trouble;
 use crate::metrics::Metrics;
 use crate::server::{Condition, Health};
 
@@ -104,8 +105,7 @@ impl Watch {
                 // The stream of a watcher has no end.
                 Some(None) => return,
                 Some(Some(Err(error))) => {
-                    let context = format!("the watch on {name} has failed");
-                    let error = Error::new(error).context(context);
+                    let error = failure(error, name);
                     self.metrics.cluster_error(name);
                     self.metrics.facts_are_current(self.kind, false);
                     if !broken {
@@ -137,6 +137,17 @@ impl Watch {
                 health.set(name, Condition::Good);
             }
         }
+    }
+}
+
+fn failure(error: watcher::Error, name: &str) -> Error {
+    use watcher::Error::{InitialListFailed, WatchError, WatchFailed, WatchStartFailed};
+    match error {
+        InitialListFailed(error) | WatchStartFailed(error) | WatchFailed(error) => {
+            trouble(error, "watch", "the", name)
+        }
+        WatchError(status) => anyhow!("cannot watch the {name}: {}", status.message),
+        error => Error::new(error).context(format!("cannot watch the {name}")),
     }
 }
 
