@@ -64,13 +64,13 @@ fn facts(node: &Slim) -> NodeFacts {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::metrics::Metrics;
     use crate::policy::Policy;
 
-    fn read(os: &str, taints: serde_json::Value, version: &str) -> NodeFacts {
+    fn read(os: &str, taints: &Value, version: &str) -> NodeFacts {
         let node = json!({
             "apiVersion": "v1", "kind": "Node",
             "metadata": {"name": "a", "resourceVersion": version, "labels": {
@@ -89,11 +89,11 @@ mod tests {
             {"key": "a", "effect": "NoExecute", "timeAdded": "2026-01-01T00:00:00Z"},
             {"key": "b", "effect": "PreferNoSchedule"},
         ]);
-        let node = read("windows", taints.clone(), "1");
+        let node = read("windows", &taints, "1");
         assert_eq!(node.build.as_deref(), Some("10.0.20348"));
         let names: Vec<_> = node.taints.iter().map(|taint| taint.key.as_str()).collect();
         assert_eq!(names, ["a", "os"]);
-        let linux = read("linux", taints, "1");
+        let linux = read("linux", &taints, "1");
         assert!(linux.taints.is_empty(), "nobody asks for them");
     }
 
@@ -102,17 +102,17 @@ mod tests {
     fn a_node_that_says_the_same_as_before_changes_nothing() {
         let webhook = WebhookState::new(Policy::default(), Arc::new(Metrics::new()));
         let taints = json!([{"key": "os", "value": "windows", "effect": "NoSchedule"}]);
-        let all = [("a".to_owned(), read("windows", taints.clone(), "1"))];
+        let all = [("a".to_owned(), read("windows", &taints, "1"))];
         take(&webhook, News::All(all.into()));
         let before = webhook.facts();
         take(
             &webhook,
-            News::One("a".to_owned(), read("windows", taints, "2")),
+            News::One("a".to_owned(), read("windows", &taints, "2")),
         );
         assert!(Arc::ptr_eq(&before, &webhook.facts()));
         take(
             &webhook,
-            News::One("a".to_owned(), read("windows", json!([]), "3")),
+            News::One("a".to_owned(), read("windows", &json!([]), "3")),
         );
         assert!(!Arc::ptr_eq(&before, &webhook.facts()));
         take(&webhook, News::Gone("a".to_owned()));
