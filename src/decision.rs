@@ -10,7 +10,7 @@ mod ratchet;
 
 pub(crate) use ignores::{Flaw, Ignore};
 
-use crate::facts::NamespaceFacts;
+use crate::facts::{NamespaceFacts, Nodes};
 use crate::mode::Mode;
 use crate::os::{Between, Conflict, Detection};
 use crate::patch::Patch;
@@ -147,6 +147,7 @@ pub(crate) struct Case<'c, 't, 'a> {
     pub(crate) mode: Mode,
     pub(crate) namespace: Option<&'c NamespaceFacts>,
     pub(crate) policy: &'c Policy,
+    pub(crate) nodes: &'c Nodes,
 }
 
 /// What is done about everything that was found.

@@ -349,7 +349,7 @@ impl Replica {
         };
         let wishes = Wishes {
             certificate: Some(settings),
-            namespaces: false,
+            ..Wishes::default()
         };
         let server = cluster::join(
             server.unwrap(),

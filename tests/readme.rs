@@ -158,15 +158,10 @@ fn the_metrics_are_all_there_with_their_labels() {
     assert_eq!(have, families);
 }
 
-/// What the program can see for itself; nodes, runtime classes and registries are not asked.
+/// What the program can see for itself or in the cluster; registries are not asked.
 #[test]
 fn the_evidence_is_all_there() {
-    let unasked = [
-        Source::NodeName,
-        Source::RuntimeClass,
-        Source::Registry,
-        Source::SelectedPods,
-    ];
+    let unasked = [Source::Registry, Source::SelectedPods];
     for source in Source::ALL {
         let row = format!("| `{}` |", source.name());
         assert_eq!(
