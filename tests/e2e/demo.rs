@@ -33,7 +33,7 @@ pub(crate) fn play(cluster: &Cluster) {
 
     say("Transom is installed.");
     println!("$ helm install transom charts/transom --namespace transom");
-    let mut release = Release::install(cluster, &json!({}));
+    let mut release = Release::install(cluster, "transom", &json!({}));
     release.probe();
     settle(&shop);
 
