@@ -18,6 +18,18 @@ lint:
 test *ARGS:
     cargo test {{ ARGS }}
 
+# The programs of a Kubernetes version that the end-to-end tests run; prints their directory: just assets 1.35.2
+assets VERSION='':
+    tests/assets/build {{ VERSION }}
+
+# The end-to-end tests in a real control plane, or those with this in their names: just e2e oracle
+e2e *ARGS:
+    KUBEBUILDER_ASSETS=${KUBEBUILDER_ASSETS:-$(tests/assets/build)} cargo test --test e2e -- {{ ARGS }}
+
+# What Transom does in a cluster with Windows nodes, played with kubectl's own output
+demo:
+    TRANSOM_DEMO=1 KUBEBUILDER_ASSETS=${KUBEBUILDER_ASSETS:-$(tests/assets/build)} cargo test --quiet --test e2e
+
 # Benchmarks, or one of them: just bench --bench review -- patched
 bench *ARGS:
     cargo bench {{ ARGS }}

@@ -54,6 +54,7 @@ pub fn admit_in<'r, 'a>(
         endpoint,
         request,
         policy,
+        facts,
         mode,
         outcome,
     }
@@ -102,6 +103,7 @@ fn judge<'r, 'a>(
         mode,
         namespace,
         policy,
+        nodes: &facts.nodes,
     };
     let decision = if detection.concerns_us() {
         let evaluate =
@@ -224,6 +226,7 @@ pub struct Verdict<'r, 'a> {
     endpoint: Endpoint,
     request: &'r Request<'a>,
     policy: &'r Policy,
+    facts: &'r Facts,
     mode: Mode,
     outcome: Outcome<'r, 'a>,
 }
@@ -387,7 +390,7 @@ impl<'r, 'a> Verdict<'r, 'a> {
             return None;
         }
         let mut json = String::with_capacity(320);
-        patch.write(pod, &self.policy.placement, &mut json);
+        patch.write(pod, &self.policy.placement, &self.facts.nodes, &mut json);
         Some(json)
     }
 

@@ -55,6 +55,7 @@ pub fn check(name: &str, bytes: &[u8], options: &Options) -> FileReport {
             }
             Document::Object(object) => report.skip(object.kind.name()),
             Document::Other { kind, .. } => report.skip(kind),
+            Document::List(_) => {}
             Document::Foreign(problem) => {
                 report.foreign += 1;
                 report.problems.push(problem.clone());

@@ -1,4 +1,4 @@
-//! The Kubernetes API as `serve` needs it: certificates of our own, and what the labels of namespaces say.
+//! The Kubernetes API as `serve` needs it: certificates of our own, and facts for reviews.
 //!
 //! ```text
 //! certs        one CA for all replicas, a leaf for each: asks rotation, does what it says
@@ -7,6 +7,8 @@
 //!   bundle     whom the API server trusts: caBundle of the webhook configurations
 //!   changes    when to look again
 //! namespaces   what their labels say, watched
+//! runtime_classes, nodes   the other facts, watched
+//! watching     what those three watches have in common
 //! list         all objects of a kind, page by page
 //! trouble      what goes wrong, in words
 //! ```
@@ -21,21 +23,26 @@ use anyhow::{Context, Result};
 use futures_util::future::{BoxFuture, join_all};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use tokio::sync::watch;
 
 use crate::metrics::Metrics;
 use crate::server::Server;
 use crate::webhook::WebhookState;
 use certs::{Keeper, Progress, Settings};
 use namespaces::Namespaces;
+use watching::{Kind, Watch};
 
 pub mod bundle;
 pub mod certs;
 mod changes;
 pub mod list;
 pub mod namespaces;
+mod nodes;
 pub mod rotation;
+mod runtime_classes;
 pub mod secret;
 pub mod trouble;
+pub mod watching;
 
 /// How long a server that has a certificate waits for all else before it says that it is ready.
 pub const GRACE: Duration = Duration::from_secs(10);
@@ -91,13 +98,17 @@ pub struct Wishes {
     pub certificate: Option<Settings>,
     /// That labels of namespaces are watched.
     pub namespaces: bool,
+    /// That RuntimeClasses are watched.
+    pub runtime_classes: bool,
+    /// That nodes are watched.
+    pub nodes: bool,
 }
 
 impl Wishes {
     /// Whether anything is wanted.
     #[must_use]
     pub fn any(&self) -> bool {
-        self.certificate.is_some() || self.namespaces
+        self.certificate.is_some() || self.namespaces || self.runtime_classes || self.nodes
     }
 }
 
@@ -106,7 +117,7 @@ pub fn join(
     server: Server,
     wishes: Wishes,
     client: Client,
-    webhook: &WebhookState,
+    webhook: &Arc<WebhookState>,
     metrics: &Arc<Metrics>,
 ) -> Server {
     let (tls, health) = (server.tls(), server.health());
@@ -125,13 +136,26 @@ pub fn join(
         server = server.with(keeper.run());
     }
     if wishes.namespaces {
-        let namespaces = Arc::new(Namespaces::new(client, Arc::clone(metrics)));
+        let namespaces = Arc::new(Namespaces::new(client.clone(), Arc::clone(metrics)));
         webhook.look_up_namespaces(Arc::clone(&namespaces));
-        let mut synced = namespaces.synced();
-        waits.push(Box::pin(async move {
-            let _ = synced.wait_for(|synced| *synced).await;
-        }));
-        server = server.with(namespaces.watch(health));
+        waits.push(done(namespaces.synced()));
+        server = server.with(namespaces.watch(Arc::clone(&health)));
+    }
+    if wishes.runtime_classes {
+        let watch = Watch::new(Kind::RuntimeClasses, Arc::clone(metrics));
+        waits.push(done(watch.synced()));
+        let (webhook, health) = (Arc::clone(webhook), Arc::clone(&health));
+        server = server.with(runtime_classes::keep(
+            watch,
+            client.clone(),
+            webhook,
+            health,
+        ));
+    }
+    if wishes.nodes {
+        let watch = Watch::new(Kind::Nodes, Arc::clone(metrics));
+        waits.push(done(watch.synced()));
+        server = server.with(nodes::keep(watch, client, Arc::clone(webhook), health));
     }
     server.after(async move {
         if let Some(mut leaf) = leaf {
@@ -139,6 +163,13 @@ pub fn join(
         }
         // All else can come later.
         let _ = tokio::time::timeout(GRACE, join_all(waits)).await;
+    })
+}
+
+/// When all objects of a kind have been read once.
+fn done(mut synced: watch::Receiver<bool>) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
+        let _ = synced.wait_for(|synced| *synced).await;
     })
 }
 

@@ -282,6 +282,12 @@ pub struct PlacementConfig {
     pub os_label_key: String,
     /// Added unless the pod tolerates the same already; what the Windows nodes are tainted with.
     pub tolerations: Vec<TolerationConfig>,
+    /// Whether the taints that all Windows nodes of the cluster share are tolerated as well, if their
+    /// key or value names Windows. Needs --watch-nodes.
+    pub learn_taints: bool,
+    /// Keys of taints that are learnt whatever their names.
+    #[schemars(inner(regex(pattern = schema::LABEL_KEY)))]
+    pub learn_taint_keys: Vec<String>,
     /// Whether spec.os.name: windows is added.
     #[serde(rename = "setPodOS")]
     pub set_pod_os: SetPodOs,
@@ -295,6 +301,8 @@ impl Default for PlacementConfig {
         Self {
             os_label_key: OS_LABEL.to_owned(),
             tolerations: vec![TolerationConfig::default()],
+            learn_taints: false,
+            learn_taint_keys: Vec::new(),
             set_pod_os: SetPodOs::default(),
             repair: true,
         }

@@ -11,7 +11,7 @@ mod ratchet;
 pub(crate) use ignores::{Flaw, Ignore};
 pub(crate) use ratchet::likeness;
 
-use crate::facts::NamespaceFacts;
+use crate::facts::{NamespaceFacts, Nodes};
 use crate::mode::Mode;
 use crate::os::{Between, Conflict, Detection};
 use crate::patch::Patch;
@@ -153,6 +153,7 @@ pub(crate) struct Case<'c, 't, 'a> {
     pub(crate) mode: Mode,
     pub(crate) namespace: Option<&'c NamespaceFacts>,
     pub(crate) policy: &'c Policy,
+    pub(crate) nodes: &'c Nodes,
 }
 
 /// What is done about everything that was found.

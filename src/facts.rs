@@ -2,10 +2,14 @@
 //!
 //! Empty facts are good facts: everything works from the object and the configuration alone.
 
-use std::collections::HashMap;
+mod nodes;
+
+use std::collections::{BTreeMap, HashMap};
 
 use crate::mode::Mode;
 use crate::os::system::Os;
+
+pub use nodes::{NodeFacts, Nodes, Taint};
 
 /// Everything that is known beyond the review itself.
 #[derive(Clone, Debug, Default)]
@@ -15,7 +19,7 @@ pub struct Facts {
     /// By name.
     pub runtime_classes: HashMap<String, RuntimeClassFacts>,
     /// By name.
-    pub nodes: HashMap<String, NodeFacts>,
+    pub nodes: Nodes,
     /// By the image's name as pods write it.
     pub images: HashMap<String, ImageFacts>,
     /// The labels of pods that are known to be for Windows, by namespace.
@@ -104,17 +108,8 @@ fn minor_version(version: &str) -> Option<u32> {
 /// What a RuntimeClass schedules its pods to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuntimeClassFacts {
-    /// From `scheduling.nodeSelector`.
-    pub os: Option<Os>,
-}
-
-/// A node.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NodeFacts {
-    /// From the label `kubernetes.io/os`.
-    pub os: Option<Os>,
-    /// From the label `node.kubernetes.io/windows-build`, such as `10.0.17763`.
-    pub build: Option<String>,
+    /// Its `scheduling.nodeSelector`.
+    pub node_selector: BTreeMap<String, String>,
 }
 
 /// What a registry says of an image.

@@ -24,6 +24,7 @@ use prometheus::{
 use crate::admit::Verdict;
 use crate::cluster::bundle;
 use crate::cluster::rotation::Cause;
+use crate::cluster::watching;
 use crate::decision::{Effect, Endpoint, Exemption};
 use crate::os::Source;
 use crate::patch::Change;
@@ -49,6 +50,7 @@ pub struct Metrics {
     ca_bundle_writes: IntCounterVec,
     cluster_errors: IntCounterVec,
     facts_current: IntGaugeVec,
+    learnt_tolerations: IntGauge,
     namespace_lookups: IntCounterVec,
     inflight_bytes: IntGauge,
     config_info: IntGaugeVec,
@@ -93,7 +95,9 @@ impl Metrics {
             "1 if what is known of the cluster is up to date, 0 if it is not, or is not watched.",
             "facts",
         );
-        facts_current.with_label_values(&[NAMESPACES]).set(0);
+        for kind in watching::Kind::ALL {
+            facts_current.with_label_values(&[kind.name()]).set(0);
+        }
         build_info
             .with_label_values(&[env!("CARGO_PKG_VERSION")])
             .set(1);
@@ -149,6 +153,11 @@ impl Metrics {
                 &PARTS,
             ),
             facts_current,
+            learnt_tolerations: gauge(
+                &registry,
+                "learnt_tolerations",
+                "Tolerations that Windows pods are given because of the taints that all Windows nodes share.",
+            ),
             namespace_lookups: counters(
                 &registry,
                 "namespace_lookups_total",
@@ -295,10 +304,16 @@ impl Metrics {
         self.cluster_errors.with_label_values(&[part]).inc();
     }
 
-    /// What is known of namespaces is up to date, or not.
-    pub fn namespaces_are_current(&self, current: bool) {
-        let gauge = self.facts_current.with_label_values(&[NAMESPACES]);
+    /// What is known of these objects is up to date, or not.
+    pub fn facts_are_current(&self, kind: watching::Kind, current: bool) {
+        let gauge = self.facts_current.with_label_values(&[kind.name()]);
         gauge.set(current.into());
+    }
+
+    /// So many tolerations are learnt from the nodes' taints.
+    pub fn learnt_tolerations(&self, count: usize) {
+        self.learnt_tolerations
+            .set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// A namespace was asked for while a review waited.
@@ -371,8 +386,12 @@ const ENDPOINTS: [Endpoint; 2] = [Endpoint::Mutate, Endpoint::Validate];
 const OPERATIONS: [Operation; 3] = [Operation::Create, Operation::Update, Operation::Other];
 const EFFECTS: [Effect; 4] = [Effect::Deny, Effect::Warn, Effect::Repair, Effect::Ignore];
 /// What the Kubernetes API is asked for.
-const PARTS: [&str; 2] = ["certificate", NAMESPACES];
-const NAMESPACES: &str = "namespaces";
+const PARTS: [&str; 4] = [
+    "certificate",
+    watching::Kind::Namespaces.name(),
+    watching::Kind::RuntimeClasses.name(),
+    watching::Kind::Nodes.name(),
+];
 const OSES: [&str; 3] = ["linux", "windows", "unknown"];
 const DECISIONS: [&str; 4] = ["allow", "warn", "patch", "deny"];
 

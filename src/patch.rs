@@ -5,6 +5,7 @@
 //! so applying it twice is applying it once. Not here: whether there is anything to patch at all
 //! (`decision`). Operations are streamed into the answer and never built as typed values.
 
+use crate::facts::Nodes;
 use crate::object::{At, FieldPath};
 use crate::placement::{PlacementPolicy, Selector};
 use crate::workload::Pod;
@@ -16,8 +17,10 @@ pub enum Change {
     Os,
     /// The node selector is added.
     NodeSelector,
-    /// Tolerations are added.
+    /// Configured tolerations are added.
     Toleration,
+    /// Tolerations are added that the nodes' taints ask for.
+    LearntToleration,
     /// Fields are taken out.
     Repair,
     /// A pod without evidence of Windows is kept on Linux nodes.
@@ -26,10 +29,11 @@ pub enum Change {
 
 impl Change {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Os,
         Self::NodeSelector,
         Self::Toleration,
+        Self::LearntToleration,
         Self::Repair,
         Self::LinuxGuard,
     ];
@@ -40,6 +44,7 @@ impl Change {
             Self::Os => "os",
             Self::NodeSelector => "node-selector",
             Self::Toleration => "toleration",
+            Self::LearntToleration => "learnt-toleration",
             Self::Repair => "repair",
             Self::LinuxGuard => "linux-guard",
         }
@@ -55,6 +60,8 @@ pub(crate) enum Operation {
     GuardLinux,
     /// The configured toleration at this place of the list.
     AddToleration(usize),
+    /// The toleration at this place of those that all Windows nodes ask for.
+    AddLearnt(usize),
     /// A field that is taken out.
     Remove(At),
 }
@@ -72,6 +79,7 @@ impl Patch {
             Operation::AddOs => Change::Os,
             Operation::AddSelector => Change::NodeSelector,
             Operation::AddToleration(_) => Change::Toleration,
+            Operation::AddLearnt(_) => Change::LearntToleration,
             Operation::Remove(_) => Change::Repair,
             Operation::GuardLinux => Change::LinuxGuard,
         };
@@ -100,7 +108,14 @@ impl Patch {
     }
 
     /// Writes the operations as a JSON Patch for the object that the pod is part of.
-    pub(crate) fn write(&self, pod: &Pod<'_, '_>, policy: &PlacementPolicy, out: &mut String) {
+    /// Nodes and policy are those that it was made with.
+    pub(crate) fn write(
+        &self,
+        pod: &Pod<'_, '_>,
+        policy: &PlacementPolicy,
+        nodes: &Nodes,
+        out: &mut String,
+    ) {
         let spec = pod.tape.path(pod.spec.unwrap_or(pod.at));
         let mut has_tolerations = pod.tolerations.is_some();
         let mut separator = "[";
@@ -114,8 +129,12 @@ impl Patch {
                 }
                 Operation::AddSelector => select(&policy.windows, pod, &spec, out),
                 Operation::GuardLinux => select(&policy.linux, pod, &spec, out),
-                Operation::AddToleration(which) => {
-                    let toleration = &policy.tolerations[*which].json;
+                Operation::AddToleration(which) | Operation::AddLearnt(which) => {
+                    let list = match operation {
+                        Operation::AddLearnt(_) => nodes.shared(),
+                        _ => &policy.tolerations,
+                    };
+                    let toleration = &list[*which].json;
                     if has_tolerations {
                         begin("add", &spec, "/tolerations/-", out);
                         out.push_str(toleration);

@@ -3,11 +3,18 @@
 //!
 //! Not here: `spec.os` and repairs, which go together (`patch`), and how a patch is written.
 
+mod learn;
+
+use serde_json::Value as Json;
+
+use crate::facts::Taint;
 use crate::field::write_token;
 use crate::object::demand::Role;
 use crate::object::{At, Tape};
 use crate::os::{Os, build};
 use crate::workload::Pod;
+
+pub(crate) use learn::Learning;
 
 /// What the configuration says of placement.
 #[derive(Clone, Debug)]
@@ -17,6 +24,8 @@ pub(crate) struct PlacementPolicy {
     /// What the Linux guard adds: by the key that every kubelet sets.
     pub(crate) linux: Selector,
     pub(crate) tolerations: Vec<Toleration>,
+    /// `None`: nothing is learnt from the nodes' taints.
+    pub(crate) learning: Option<Learning>,
     /// Patch `spec.os` in, where a namespace does not say otherwise.
     pub(crate) set_pod_os: bool,
     /// Take out fields that the API server refuses beside os=windows.
@@ -79,6 +88,61 @@ impl Operator {
     }
 }
 
+impl Toleration {
+    /// `effect` is that of a taint, or empty.
+    pub(crate) fn new(
+        key: String,
+        operator: Operator,
+        value: String,
+        effect: &str,
+        builds: Vec<String>,
+    ) -> Self {
+        Self {
+            json: json([
+                ("key", &key),
+                ("operator", operator.name()),
+                ("value", &value),
+                ("effect", effect),
+            ]),
+            key,
+            operator,
+            value,
+            effect: effect.to_owned(),
+            builds,
+        }
+    }
+
+    /// Of this taint and of no other.
+    pub(crate) fn of_taint(taint: &Taint) -> Self {
+        let Taint { key, value, effect } = taint.clone();
+        Self::new(key, Operator::Equal, value, &effect, Vec::new())
+    }
+
+    /// The taint that it is for, as kubectl writes it.
+    pub(crate) fn taint(&self) -> String {
+        let separator = if self.value.is_empty() { "" } else { "=" };
+        let Self {
+            key, value, effect, ..
+        } = self;
+        format!("{key}{separator}{value}:{effect}")
+    }
+
+    /// Whether it tolerates all that the other one does, on whatever build.
+    fn covers(&self, other: &Self) -> bool {
+        let values = self.operator == Operator::Exists
+            || other.operator == Operator::Equal && self.value == other.value;
+        values && self.key == other.key && (self.effect.is_empty() || self.effect == other.effect)
+    }
+}
+
+/// The toleration as it is added: in the order of the API, without the fields that are empty.
+fn json(fields: [(&str, &str); 4]) -> String {
+    let fields = fields.into_iter().filter(|(_, value)| !value.is_empty());
+    let fields = fields.map(|(name, value)| format!("\"{name}\":{}", Json::from(value)));
+    let fields: Vec<_> = fields.collect();
+    format!("{{{}}}", fields.join(","))
+}
+
 impl PlacementPolicy {
     /// Whether the node selector lacks the OS label.
     pub(crate) fn misses_selector(&self, pod: &Pod<'_, '_>) -> bool {
@@ -88,17 +152,48 @@ impl PlacementPolicy {
     /// The configured tolerations, by their place in the list, that the pod does not have in one
     /// form or another.
     pub(crate) fn missing_tolerations(&self, pod: &Pod<'_, '_>) -> impl Iterator<Item = usize> {
-        let by_build = self.tolerations.iter().any(|t| !t.builds.is_empty());
-        let build = by_build.then(|| build::of_pod(pod)).flatten();
-        self.tolerations
+        self.tolerations_for(pod)
+            .filter(|(_, toleration)| !is_tolerated(pod, toleration))
+            .map(|(i, _)| i)
+    }
+
+    /// Those of `shared` that are learnt, by their place in that list, and that neither the pod nor a
+    /// configured toleration has.
+    pub(crate) fn missing_learnt(
+        &self,
+        pod: &Pod<'_, '_>,
+        shared: &[Toleration],
+    ) -> impl Iterator<Item = usize> {
+        let learnt = shared
             .iter()
             .enumerate()
-            .filter(move |(_, toleration)| {
-                let for_build = toleration.builds.is_empty()
-                    || build.is_none_or(|build| toleration.builds.iter().any(|b| b == build));
-                for_build && !is_tolerated(pod, toleration)
+            .filter(|(_, toleration)| self.learns(toleration));
+        learnt
+            .filter(|(_, toleration)| {
+                let is_configured = self
+                    .tolerations_for(pod)
+                    .any(|(_, own)| own.covers(toleration));
+                !is_configured && !is_tolerated(pod, toleration)
             })
             .map(|(i, _)| i)
+    }
+
+    /// Whether this toleration, of a taint that all Windows nodes share, is added to pods.
+    pub(crate) fn learns(&self, toleration: &Toleration) -> bool {
+        let learning = self.learning.as_ref();
+        learning.is_some_and(|learning| learning.takes(&toleration.key, &toleration.value))
+    }
+
+    /// The configured tolerations for a pod of this build, with their places in the list.
+    fn tolerations_for(&self, pod: &Pod<'_, '_>) -> impl Iterator<Item = (usize, &Toleration)> {
+        let by_build = self.tolerations.iter().any(|t| !t.builds.is_empty());
+        let build = by_build.then(|| build::of_pod(pod)).flatten();
+        let is_for = move |toleration: &Toleration| {
+            toleration.builds.is_empty()
+                || build.is_none_or(|build| toleration.builds.iter().any(|b| b == build))
+        };
+        let all = self.tolerations.iter().enumerate();
+        all.filter(move |(_, toleration)| is_for(toleration))
     }
 }
 

@@ -15,11 +15,12 @@ use crate::config::{
     ActionName, Config, ConfigError, EffectName, Hint, ModeName, OperatorName, OwnedObjects,
     PlacementConfig, ProfileName, SetPodOs, TolerationConfig, Written,
 };
+use crate::facts::Facts;
 use crate::mode::Mode;
 use crate::object::trie::Trie;
 use crate::os::image::ImagePatterns;
 use crate::os::{Condition, EvidencePolicy, OS_LABEL, Os, WINDOWS_TAINTS};
-use crate::placement::{Operator, PlacementPolicy, Selector, Toleration};
+use crate::placement::{Learning, Operator, PlacementPolicy, Selector, Toleration};
 use crate::review::fields;
 use crate::rules::{self, Action, Profile, Rule, RuleId};
 
@@ -89,6 +90,18 @@ impl Policy {
     pub fn enforce_everywhere(&mut self) {
         self.namespaces.retain(|_, mode| *mode == Mode::Off);
         self.mode = Mode::Enforce;
+    }
+
+    /// Whether tolerations are learnt from the nodes' taints.
+    pub fn learns_taints(&self) -> bool {
+        self.placement.learning.is_some()
+    }
+
+    /// The tolerations that Windows pods are given because of the nodes' taints, as kubectl writes taints.
+    pub fn learnt(&self, facts: &Facts) -> Vec<String> {
+        let shared = facts.nodes.shared().iter();
+        let learnt = shared.filter(|toleration| self.placement.learns(toleration));
+        learnt.map(Toleration::taint).collect()
     }
 
     /// What is done about this tier of a rule.
@@ -242,6 +255,9 @@ fn placement(config: PlacementConfig) -> PlacementPolicy {
         windows: Selector::new(&config.os_label_key, Os::Windows),
         linux: Selector::new(OS_LABEL, Os::Linux),
         tolerations: config.tolerations.into_iter().map(toleration).collect(),
+        learning: config
+            .learn_taints
+            .then(|| Learning::new(config.learn_taint_keys)),
         set_pod_os: config.set_pod_os == SetPodOs::Always,
         repair: config.repair,
     }
@@ -258,28 +274,5 @@ fn toleration(config: TolerationConfig) -> Toleration {
         EffectName::NoExecute => "NoExecute",
         EffectName::Any => "",
     };
-    Toleration {
-        json: toleration_json(&config, operator, effect),
-        key: config.key,
-        operator,
-        value: config.value,
-        effect: effect.to_owned(),
-        builds: config.builds,
-    }
-}
-
-/// The toleration as it is added: in the order of the API, without the fields that are empty.
-/// Keys and values need no escapes, as they were checked.
-fn toleration_json(config: &TolerationConfig, operator: Operator, effect: &str) -> String {
-    let fields = [
-        ("key", config.key.as_str()),
-        ("operator", operator.name()),
-        ("value", &config.value),
-        ("effect", effect),
-    ];
-    let fields = fields.into_iter().filter(|(_, value)| !value.is_empty());
-    let fields: Vec<_> = fields
-        .map(|(name, value)| format!("\"{name}\":\"{value}\""))
-        .collect();
-    format!("{{{}}}", fields.join(","))
+    Toleration::new(config.key, operator, config.value, effect, config.builds)
 }

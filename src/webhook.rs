@@ -7,7 +7,7 @@ mod configuration;
 
 use std::convert::Infallible;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
@@ -30,6 +30,8 @@ pub struct WebhookState {
     policy: ArcSwap<Policy>,
     facts: ArcSwap<Facts>,
     namespaces: OnceLock<Arc<Namespaces>>,
+    /// Tolerations that were told of as learnt. No review looks at it.
+    told: Mutex<Vec<String>>,
     metrics: Arc<Metrics>,
     /// Wins over the configuration's.
     profile: Option<ProfileName>,
@@ -42,14 +44,55 @@ impl WebhookState {
             policy: ArcSwap::from_pointee(policy),
             facts: ArcSwap::default(),
             namespaces: OnceLock::new(),
+            told: Mutex::default(),
             metrics,
             profile: None,
         }
     }
 
-    /// What the cluster knows from now on.
-    pub fn set_facts(&self, facts: Facts) {
-        self.facts.store(Arc::new(facts));
+    /// What the cluster knows.
+    pub fn facts(&self) -> Arc<Facts> {
+        self.facts.load_full()
+    }
+
+    /// Changes what the cluster knows from now on. All of it is copied: a change that changes nothing is better
+    /// left out. `change` may be called again if somebody else changes something meanwhile.
+    pub fn learn(&self, change: impl Fn(&mut Facts)) {
+        self.facts.rcu(|facts| {
+            let mut facts = Facts::clone(facts);
+            change(&mut facts);
+            facts
+        });
+        self.tell_what_is_learnt();
+    }
+
+    /// Whether tolerations are learnt from the nodes' taints, once nodes are known.
+    pub fn learns_taints(&self) -> bool {
+        self.policy.load().learns_taints()
+    }
+
+    /// Metric and, if it is something else than before, log.
+    fn tell_what_is_learnt(&self) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let learnt = self.policy.load().learnt(&self.facts.load());
+        self.metrics.learnt_tolerations(learnt.len());
+        if learnt == *told {
+            return;
+        }
+        match learnt.join(", ") {
+            none if none.is_empty() => {
+                tracing::info!(
+                    "no taint is learnt any more: Windows nodes share none that names Windows"
+                );
+            }
+            tolerations => {
+                tracing::info!(
+                    tolerations,
+                    "learnt from the taints that all Windows nodes share"
+                );
+            }
+        }
+        *told = learnt;
     }
 
     /// Where the labels of namespaces are looked up from now on. The first call counts.

@@ -17,7 +17,7 @@ use std::ops::Range;
 use crate::field::Step;
 
 pub use locate::Located;
-pub use read::{Contents, documents, read};
+pub use read::{Contents, documents, read, scalars};
 pub use stream::json_objects;
 
 /// A line and a column of a text, both from 1; columns count characters.

@@ -9,14 +9,10 @@ use std::time::{Duration, Instant};
 use axum::http::Method;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio_rustls::TlsConnector;
 use transom::authority::{self, Authority};
 use transom::cluster::certs::Settings;
 use transom::cluster::rotation::Lifetimes;
@@ -31,7 +27,7 @@ mod apiserver;
 #[path = "support/client.rs"]
 mod client;
 use apiserver::{ApiServer, MUTATING, SECRETS, VALIDATING};
-use client::{ANY_PORT, PATIENCE, exchange, get};
+use client::{ANY_PORT, BOTH, PATIENCE, connect, exchange, get};
 
 const CA: &str = "transom-ca";
 const WEBHOOKS: &str = "transom";
@@ -353,7 +349,7 @@ impl Replica {
         };
         let wishes = Wishes {
             certificate: Some(settings),
-            namespaces: false,
+            ..Wishes::default()
         };
         let server = cluster::join(
             server.unwrap(),
@@ -373,19 +369,9 @@ impl Replica {
     }
 
     async fn shake_hands(&self, bundle: &str) -> std::io::Result<()> {
-        let mut roots = RootCertStore::empty();
-        for certificate in CertificateDer::pem_slice_iter(bundle.as_bytes()) {
-            roots.add(certificate.unwrap()).unwrap();
-        }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap();
-        let config = config.with_root_certificates(roots).with_no_client_auth();
-        let stream = TcpStream::connect(self.address).await?;
-        let name = ServerName::try_from("transom.transom.svc").unwrap();
-        let connector = TlsConnector::from(Arc::new(config));
-        connector.connect(name, stream).await.map(|_| ())
+        let config = client::client(bundle, BOTH);
+        let shaken = connect(self.address, "transom.transom.svc", config).await;
+        shaken.map(|_| ())
     }
 
     async fn is_trusted(&self, cluster: &ApiServer) {

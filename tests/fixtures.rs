@@ -61,6 +61,7 @@ impl Known {
         let node = |host: &Host| NodeFacts {
             os: host.os(),
             build: host.build.clone(),
+            ..NodeFacts::default()
         };
         let platform = |host: &Host| Platform {
             os: host.os(),
@@ -71,7 +72,7 @@ impl Known {
         };
         Facts {
             namespaces: map(&self.namespaces, labels),
-            nodes: map(&self.nodes, node),
+            nodes: map(&self.nodes, node).into_iter().collect(),
             images: map(&self.images, image),
             windows_pods: self.windows_pods.clone(),
             ..Facts::default()

@@ -5,9 +5,14 @@
 use std::collections::BTreeMap;
 
 use clap::CommandFactory;
+use transom::admit::admit;
 use transom::cli::Cli;
+use transom::decision::Endpoint;
+use transom::facts::Facts;
 use transom::metrics::Metrics;
 use transom::os::Source;
+use transom::policy::Policy;
+use transom::review;
 use transom::rules::{self, FAMILIES, Profile, Rule};
 
 const README: &str = include_str!("../README.md");
@@ -153,15 +158,10 @@ fn the_metrics_are_all_there_with_their_labels() {
     assert_eq!(have, families);
 }
 
-/// What the program can see for itself; nodes, runtime classes and registries are not asked.
+/// What the program can see for itself or in the cluster; registries are not asked.
 #[test]
 fn the_evidence_is_all_there() {
-    let unasked = [
-        Source::NodeName,
-        Source::RuntimeClass,
-        Source::Registry,
-        Source::SelectedPods,
-    ];
+    let unasked = [Source::Registry, Source::SelectedPods];
     for source in Source::ALL {
         let row = format!("| `{}` |", source.name());
         assert_eq!(
@@ -170,4 +170,39 @@ fn the_evidence_is_all_there() {
             "{row}"
         );
     }
+}
+
+/// What the demonstration shows, asked of the engine.
+#[test]
+fn the_refusal_of_the_story_is_the_real_one() {
+    let story = README
+        .split("## In a cluster, before and after")
+        .nth(1)
+        .unwrap();
+    let yaml = story.split("```yaml\n").nth(1).unwrap();
+    let yaml = yaml.split("```").next().unwrap();
+    let root = yaml.replace(
+        "    spec:\n      containers",
+        "    spec:\n      securityContext: {runAsUser: 1000}\n      containers",
+    );
+    assert_ne!(root, yaml);
+    let object: serde_json::Value = serde_saphyr::from_str(&root).unwrap();
+    let review = serde_json::json!({
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": "a",
+            "kind": {"group": "apps", "kind": "Deployment"},
+            "namespace": "shop",
+            "operation": "CREATE",
+            "object": object,
+        },
+    });
+    let (policy, facts) = (Policy::default(), Facts::default());
+    let body = review.to_string();
+    let request = review::decode(body.as_bytes(), &policy).unwrap();
+    let verdict = admit(Endpoint::Validate, &request, &policy, &facts);
+    let answer: serde_json::Value = serde_json::from_slice(&review::encode(&verdict)).unwrap();
+    let message = answer["response"]["status"]["message"].as_str().unwrap();
+    assert!(story.contains(message.trim()), "{message}");
 }

@@ -480,9 +480,10 @@ fn facts() -> Facts {
     let node = NodeFacts {
         os: windows.os,
         build: windows.build.clone(),
+        ..NodeFacts::default()
     };
     Facts {
-        nodes: [("win-1".to_owned(), node)].into(),
+        nodes: [("win-1".to_owned(), node)].into_iter().collect(),
         images: images
             .into_iter()
             .map(|(name, platform)| (name.to_owned(), image(platform)))

@@ -3,17 +3,12 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
-use std::io::{BufRead, BufReader, Read};
-use std::net::SocketAddr;
+use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
 use std::time::Duration;
-use std::{fs, thread};
 
 use serde_json::Value;
-use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -21,8 +16,11 @@ use tokio::net::TcpStream;
 mod client;
 #[path = "support/program.rs"]
 mod program;
-use client::{Authority, BOTH, PATIENCE, REVIEW, connect, exchange, get, post};
-use program::{run, transom};
+#[path = "support/serve.rs"]
+mod serve;
+use client::{Authority, BOTH, REVIEW, connect, exchange, get, post};
+use program::run;
+use serve::Serve;
 
 #[tokio::test]
 async fn the_first_run_needs_nothing() {
@@ -257,88 +255,6 @@ async fn a_changed_configuration_is_taken_and_a_bad_one_is_not() {
     server.wait_for_log("the configuration has changed and is in force");
     assert!(!allowed().await);
     metric("transom_config_last_reload_successful 1\n").await;
-}
-
-/// A running `transom serve` in a directory of its own.
-struct Serve {
-    directory: TempDir,
-    child: Child,
-    address: SocketAddr,
-    admin_address: SocketAddr,
-    log: mpsc::Receiver<Value>,
-}
-
-impl Serve {
-    fn start(flags: &[&str]) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let mut child = transom(directory.path())
-            .arg("serve")
-            .args(["--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0"])
-            .args(["--log-format", "json"])
-            .args(flags)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let (sender, log) = mpsc::channel();
-        thread::spawn(move || {
-            for line in lines.map_while(Result::ok) {
-                let event = serde_json::from_str(&line).unwrap_or(Value::String(line));
-                if sender.send(event).is_err() {
-                    break;
-                }
-            }
-        });
-        let ready = wait_for(&log, "ready:");
-        let address = |name: &str| ready[name].as_str().unwrap().parse().unwrap();
-        Self {
-            directory,
-            child,
-            address: address("address"),
-            admin_address: address("admin_address"),
-            log,
-        }
-    }
-
-    fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
-        let kill = Command::new("kill").args(["-s", name, &id]).status();
-        assert!(kill.unwrap().success());
-    }
-
-    fn wait_for_log(&self, text: &str) {
-        wait_for(&self.log, text);
-    }
-
-    fn end(self, signal: &str) -> (Option<i32>, String) {
-        self.signal(signal);
-        self.wait()
-    }
-
-    /// The exit code and what was on stdout.
-    fn wait(mut self) -> (Option<i32>, String) {
-        let mut stdout = String::new();
-        let mut pipe = self.child.stdout.take().unwrap();
-        pipe.read_to_string(&mut stdout).unwrap();
-        (self.child.wait().unwrap().code(), stdout)
-    }
-}
-
-impl Drop for Serve {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn wait_for(log: &mpsc::Receiver<Value>, text: &str) -> Value {
-    loop {
-        let event = log.recv_timeout(PATIENCE).unwrap();
-        if event["message"].as_str().unwrap_or_default().contains(text) {
-            return event;
-        }
-    }
 }
 
 /// What `transom serve` says when it cannot serve with these flags.

@@ -46,8 +46,9 @@ impl Comments {
         }
         let text = line_feeds(text);
         let lines: Vec<&str> = text.lines().collect();
+        let next = next_saying(&lines);
         for (comment, asked) in ours {
-            let line = line(&lines, comment.place);
+            let line = line(&lines, &next, comment.place);
             all.add(comment.place, line, asked);
         }
         all
@@ -132,19 +133,28 @@ fn asked(comment: &str) -> Option<&str> {
     }
 }
 
+/// From each line on, the first one that says anything: its number, from 1.
+fn next_saying(lines: &[&str]) -> Vec<Option<usize>> {
+    let mut next = vec![None; lines.len() + 1];
+    for (i, line) in lines.iter().enumerate().rev() {
+        let said = line.split(" #").next().unwrap_or_default();
+        let is_silent = said.trim_start().starts_with('#') || says_nothing(said);
+        next[i] = if is_silent { next[i + 1] } else { Some(i + 1) };
+    }
+    next
+}
+
 /// The line that a comment at this place holds for.
-fn line(lines: &[&str], place: Place) -> usize {
+fn line(lines: &[&str], next: &[Option<usize>], place: Place) -> usize {
     let own = lines.get(place.line - 1).copied().unwrap_or_default();
     let before: String = own.chars().take(place.column - 1).collect();
     if !says_nothing(&before) {
         return place.line;
     }
-    let behind = lines.iter().enumerate().skip(place.line);
-    let mut saying = behind.filter(|(_, line)| {
-        let line = line.split(" #").next().unwrap_or_default();
-        !line.trim_start().starts_with('#') && !says_nothing(line)
-    });
-    saying.next().map_or(place.line, |(i, _)| i + 1)
+    next.get(place.line)
+        .copied()
+        .flatten()
+        .unwrap_or(place.line)
 }
 
 /// Neither a key nor a value: space, the dashes of lists, the start of a document.

@@ -1,6 +1,7 @@
 //! From bytes to objects: encodings, documents, lists of objects, kinds that carry no pod.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::report::Problem;
 use crate::field::Step;
@@ -14,6 +15,8 @@ pub(super) enum Document {
     Object(Object),
     /// Another kind.
     Other { kind: String, node: Node },
+    /// The frame of a list of objects: its keys that stand in one map twice, with the place of the first.
+    List(Vec<(Key, Place)>),
     /// It is YAML and no Kubernetes object.
     Foreign(Problem),
     /// It is an object that cannot be read.
@@ -138,18 +141,29 @@ fn read(text: &str) -> Contents {
 /// A template that nobody has rendered is the usual reason.
 fn unreadable(text: &str, flaw: yaml::Flaw) -> Problem {
     let text = line_feeds(text);
-    let lines = text.lines().take(flaw.place.line).enumerate();
-    let mut braces = lines.filter_map(|(i, line)| Some((i, line, opening(line)?)));
-    match braces.next() {
-        Some((i, line, at)) => Problem::at(
-            Place {
+    let mut scalars = None;
+    let mut start = 0;
+    for (i, line) in text.split_inclusive('\n').take(flaw.place.line).enumerate() {
+        // Text may have braces in it and be read all the same.
+        let is_flawed = i + 1 == flaw.place.line;
+        let mut is_read = |at| {
+            let scalars = scalars.get_or_insert_with(|| yaml::scalars(&text));
+            let behind = scalars.partition_point(|span: &Range<usize>| span.end <= at);
+            scalars.get(behind).is_some_and(|span| span.contains(&at))
+        };
+        if let Some(at) = opening(line)
+            && (is_flawed || !is_read(start + at))
+        {
+            let place = Place {
                 line: i + 1,
                 column: line[..at].chars().count() + 1,
-            },
-            "this is a template and not YAML; render it first (helm template … | transom check -)",
-        ),
-        None => Problem::at(flaw.place, flaw.problem),
+            };
+            let problem = "this is a template and not YAML; render it first (helm template … | transom check -)";
+            return Problem::at(place, problem);
+        }
+        start += line.len();
     }
+    Problem::at(flaw.place, flaw.problem)
 }
 
 /// Where the braces of a template stand: at the start of a line or of a value, without quotes.
@@ -201,6 +215,11 @@ fn push(node: Node, typed: Option<Typed<'_>>, documents: &mut Vec<Document>) {
 }
 
 fn items(node: Node, typed: Option<Typed<'_>>, documents: &mut Vec<Document>) {
+    let mut repeated = Vec::new();
+    own_duplicates(&node, &mut repeated);
+    if !repeated.is_empty() {
+        documents.push(Document::List(repeated));
+    }
     let Value::Map(map) = node.value else { return };
     let items = map.into_iter().rev().find(|(key, _)| key.text == "items");
     let Some((key, items)) = items else { return };
@@ -226,6 +245,7 @@ impl Document {
             Self::Object(Object { node, .. }) | Self::Other { node, .. } => {
                 duplicates(node, &mut all);
             }
+            Self::List(repeated) => all.clone_from(repeated),
             Self::Foreign(_) | Self::Broken(_) => {}
         }
         all
@@ -233,13 +253,18 @@ impl Document {
 }
 
 fn duplicates(node: &Node, all: &mut Vec<(Key, Place)>) {
+    own_duplicates(node, all);
     match &node.value {
         Value::Scalar(_) => {}
         Value::List(list) => list.iter().for_each(|node| duplicates(node, all)),
-        Value::Map(map) => {
-            let repeated = yaml::repeated(map).into_iter();
-            all.extend(repeated.map(|(first, again)| (map[again].0.clone(), map[first].0.place)));
-            map.iter().for_each(|(_, node)| duplicates(node, all));
-        }
+        Value::Map(map) => map.iter().for_each(|(_, node)| duplicates(node, all)),
+    }
+}
+
+/// Those of a map, without what is below it.
+fn own_duplicates(node: &Node, all: &mut Vec<(Key, Place)>) {
+    if let Value::Map(map) = &node.value {
+        let repeated = yaml::repeated(map).into_iter();
+        all.extend(repeated.map(|(first, again)| (map[again].0.clone(), map[first].0.place)));
     }
 }

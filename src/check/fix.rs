@@ -152,6 +152,8 @@ fn said(document: &Document) -> Result<Json, String> {
             node.write_json(&mut json).map_err(|flaw| flaw.problem)?;
             serde_json::from_slice(&json).map_err(|error| error.to_string())
         }
+        // Its objects stand for it.
+        Document::List(_) => Ok(Json::Null),
         Document::Foreign(problem) | Document::Broken(problem) => Err(problem.text.clone()),
     }
 }

@@ -15,6 +15,8 @@ mod summary;
 mod tables;
 mod text;
 
+use serde::Serialize;
+
 use super::{FileReport, Finding, Problem, Report, Severity, Source, Span};
 use crate::yaml::Place;
 
@@ -86,6 +88,22 @@ pub fn render(report: &Report, format: Format, options: &RenderOptions) -> Strin
         Format::Github => github::render(report),
         Format::Markdown => markdown::render(report),
     }
+}
+
+/// JSON for programs, in which no string has what a terminal would obey, or what is taken for it:
+/// JSON itself allows some control characters.
+fn json(value: &impl Serialize) -> String {
+    // Strings, numbers, lists and structs: nothing of them can fail.
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    let mut out = String::with_capacity(text.len() + 1);
+    for c in text.chars() {
+        match c {
+            '\x7f'..='\u{9f}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            _ => out.push(c),
+        }
+    }
+    out.push('\n');
+    out
 }
 
 /// A line about a file, with its end: `file:line:column: note: sentence`.

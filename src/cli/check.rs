@@ -16,7 +16,8 @@ pub struct CheckArgs {
     /// Files, directories, - for stdin; without any, what is piped in
     ///
     /// A file that is named is read whatever its ending. In directories .yaml, .yml and .json are read, but
-    /// not what .gitignore or .ignore leaves out, nor hidden files, nor what holds no Kubernetes object.
+    /// not what .ignore or, in a git repository, .gitignore leaves out, nor hidden files, nor what holds no
+    /// Kubernetes object.
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub paths: Vec<PathBuf>,
 

@@ -64,6 +64,18 @@ pub struct ClusterArgs {
     /// an answer it is in mode warn at most.
     #[arg(long, env = "TRANSOM_WATCH_NAMESPACES")]
     pub watch_namespaces: bool,
+
+    /// Watch RuntimeClasses: one with a node selector for an OS is evidence in templates
+    ///
+    /// Pods need no such knowledge, since the API server merges the node selector into them.
+    #[arg(long, env = "TRANSOM_WATCH_RUNTIME_CLASSES")]
+    pub watch_runtime_classes: bool,
+
+    /// Watch nodes: which OS a node is for that a pod names, their builds (WIN603), their taints
+    ///
+    /// With placement.learnTaints of the configuration, the taints that all Windows nodes share are tolerated.
+    #[arg(long, env = "TRANSOM_WATCH_NODES")]
+    pub watch_nodes: bool,
 }
 
 fn seconds(text: &str) -> Result<i64, String> {

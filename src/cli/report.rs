@@ -24,7 +24,7 @@ pub struct JudgeArgs {
     /// Tell of these rules only: codes (WIN101), names (run-as-user), beginnings of codes (WIN3)
     ///
     /// May be repeated, or hold several, separated by commas. It chooses among the findings and changes no
-    /// decision: a rule that is off in the configuration stays off, and repairs are made all the same.
+    /// decision: a rule that is off in the configuration stays off, and the webhook repairs all the same.
     #[arg(long, value_name = "RULES", value_delimiter = ',')]
     pub select: Vec<String>,
 

@@ -58,8 +58,8 @@ impl Resource {
             group,
             plural: plural.to_owned(),
             namespace: None,
-            // What a RuntimeClass schedules its pods to is no metadata.
-            metadata: kind != Known::RuntimeClass,
+            // The others have a node selector, and taints.
+            metadata: kind == Known::Namespace,
         }
     }
 

@@ -10,34 +10,27 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use anyhow::Error;
-use futures_util::StreamExt;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::Api;
 use kube::core::PartialObjectMeta;
-use kube::runtime::watcher::Event;
-use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Client, ResourceExt};
 use tokio::sync::watch;
 
 use super::trouble::trouble;
+use super::watching::{Kind, News, Watch};
 use crate::facts::NamespaceFacts;
 use crate::metrics::{Lookup, Metrics};
-use crate::server::{Condition, Health};
+use crate::server::Health;
 
 /// How long a review waits for the namespace it is in. The API server waits five seconds for us.
 const PATIENCE: Duration = Duration::from_secs(1);
-
-/// A watch that has failed and then is silent for so long is up again: the longest pause between two
-/// attempts is a minute.
-const RECOVERED: Duration = Duration::from_secs(90);
 
 /// All namespaces, by name.
 pub struct Namespaces {
     api: Api<PartialObjectMeta<Namespace>>,
     known: RwLock<HashMap<String, NamespaceFacts>>,
     metrics: Arc<Metrics>,
-    synced: watch::Sender<bool>,
+    watch: Watch,
 }
 
 impl Namespaces {
@@ -47,8 +40,8 @@ impl Namespaces {
         Self {
             api: Api::all(client),
             known: RwLock::default(),
+            watch: Watch::new(Kind::Namespaces, Arc::clone(&metrics)),
             metrics,
-            synced: watch::Sender::new(false),
         }
     }
 
@@ -91,74 +84,22 @@ impl Namespaces {
     /// Whether all namespaces have been read once, now and later.
     #[must_use]
     pub fn synced(&self) -> watch::Receiver<bool> {
-        self.synced.subscribe()
+        self.watch.synced()
     }
 
     /// Watches forever. What was known stays in force while the watch is broken.
     pub async fn watch(self: Arc<Self>, health: Arc<Health>) {
-        let unread = Condition::Degraded("the namespaces have not been read yet".to_owned());
-        health.set("namespaces", unread);
-        let events = watcher(self.api.clone(), watcher::Config::default());
-        let mut events = events.default_backoff().boxed();
-        let (mut fresh, mut broken) = (HashMap::new(), false);
-        loop {
-            let event = match broken {
-                true => tokio::time::timeout(RECOVERED, events.next()).await.ok(),
-                false => Some(events.next().await),
-            };
-            match event {
-                // The stream of a watcher has no end.
-                Some(None) => return,
-                Some(Some(Err(error))) => {
-                    let error = Error::new(error).context("the watch on namespaces has failed");
-                    self.metrics.cluster_error("namespaces");
-                    self.metrics.namespaces_are_current(false);
-                    if !broken {
-                        tracing::warn!("{error:#}: what is known of them stays in force");
-                    }
-                    broken = true;
-                    health.set("namespaces", Condition::Degraded(format!("{error:#}")));
-                    continue;
-                }
-                Some(Some(Ok(event))) => self.take(event, &mut fresh),
-                None => {}
-            }
-            if *self.synced.borrow() {
-                if broken {
-                    tracing::info!("the watch on namespaces is back");
-                }
-                broken = false;
-                self.metrics.namespaces_are_current(true);
-                health.set("namespaces", Condition::Good);
-            }
-        }
-    }
-
-    /// One piece of news. A new list replaces the old one when it is complete.
-    fn take(
-        &self,
-        event: Event<PartialObjectMeta<Namespace>>,
-        fresh: &mut HashMap<String, NamespaceFacts>,
-    ) {
-        match event {
-            Event::Init => fresh.clear(),
-            Event::InitApply(namespace) => {
-                fresh.insert(namespace.name_any(), facts(&namespace));
-            }
-            Event::InitDone => {
-                let complete = std::mem::take(fresh);
-                tracing::info!(namespaces = complete.len(), "the namespaces are known");
-                self.write(|known| *known = complete);
-                self.synced.send_replace(true);
-            }
-            Event::Apply(namespace) => {
-                let facts = facts(&namespace);
-                self.write(|known| known.insert(namespace.name_any(), facts));
-            }
-            Event::Delete(namespace) => {
-                self.write(|known| known.remove(&namespace.name_any()));
-            }
-        }
+        let take = |news| match news {
+            News::All(all) => self.write(|known| *known = all),
+            News::One(name, facts) => self.write(|known| {
+                known.insert(name, facts);
+            }),
+            News::Gone(name) => self.write(|known| {
+                known.remove(&name);
+            }),
+        };
+        let watched = self.watch.run(self.api.clone(), &health, facts, take);
+        watched.await;
     }
 
     fn write<T>(&self, change: impl FnOnce(&mut HashMap<String, NamespaceFacts>) -> T) -> T {

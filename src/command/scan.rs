@@ -16,10 +16,9 @@ use super::report::settings::Settings;
 use super::report::write;
 use crate::check::output::{render, summary};
 use crate::cli::ScanArgs;
+use crate::cluster;
 use crate::cluster::list::{self, Resource};
-use crate::cluster::{self};
-use crate::facts::Facts;
-use crate::scan::known::Known;
+use crate::scan::known::{Knowledge, Known};
 use crate::scan::{STAGES, Scan};
 use crate::terminal::tell;
 
@@ -58,11 +57,12 @@ async fn scan(args: ScanArgs) -> Result<ExitCode> {
 
     let mut known = Gathered::default();
     known.gather(&client, &namespaces).await?;
+    let mut facts = known.knowledge.into_facts();
     if enforce {
         policy.enforce_everywhere();
-        known.facts.enforce_everywhere();
+        facts.enforce_everywhere();
     }
-    let mut scan = Scan::new(policy, known.facts);
+    let mut scan = Scan::new(policy, facts);
     for (kind, why) in known.lost {
         scan.oddity(kind.name(), why);
     }
@@ -117,7 +117,7 @@ async fn scan(args: ScanArgs) -> Result<ExitCode> {
 /// What is known before the objects are read.
 #[derive(Default)]
 struct Gathered {
-    facts: Facts,
+    knowledge: Knowledge,
     /// What may not be read, and what follows.
     lost: Vec<(Known, String)>,
     /// Namespaces that do not exist.
@@ -155,7 +155,7 @@ impl Gathered {
         let resource = Resource::known(kind);
         let pages = list::pages(client, &resource, None, |page| {
             if read.is_ok() {
-                read = kind.add(page, &mut self.facts);
+                read = self.knowledge.add(kind, page);
             }
         });
         pages.await?;
@@ -166,8 +166,9 @@ impl Gathered {
     async fn namespaces(&mut self, client: &Client, names: &[String]) -> kube::Result<()> {
         for name in names {
             match list::namespace(client, name).await? {
-                Some(object) => Known::Namespace
-                    .add_object(&object, &mut self.facts)
+                Some(object) => self
+                    .knowledge
+                    .add_object(Known::Namespace, &object)
                     .map_err(|error| kube::Error::Service(error.into()))?,
                 None => self.missing.push(name.clone()),
             }

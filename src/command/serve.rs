@@ -9,11 +9,12 @@ use anyhow::{Context, Result, ensure};
 use crate::cli::{ClusterArgs, ServeArgs};
 use crate::cluster::certs::Settings;
 use crate::cluster::rotation::Lifetimes;
+use crate::cluster::watching::Kind;
 use crate::cluster::{self, Wishes};
 use crate::metrics::Metrics;
 use crate::server::tls::reload::PairFiles;
 use crate::server::watch::{self, Look, Watched};
-use crate::server::{Limits, Options, Server, TlsSource, signals};
+use crate::server::{Condition, Health, Limits, Options, Server, TlsSource, signals};
 use crate::webhook::WebhookState;
 
 /// Serves until a signal comes.
@@ -37,6 +38,8 @@ pub(super) fn run(args: ServeArgs) -> Result<()> {
     crate::logging::init(log_format, log_level);
     let wishes = Wishes {
         namespaces: cluster.watch_namespaces,
+        runtime_classes: cluster.watch_runtime_classes,
+        nodes: cluster.watch_nodes,
         certificate: certificate(cluster)?,
     };
     let options = Options {
@@ -71,12 +74,16 @@ pub(super) fn run(args: ServeArgs) -> Result<()> {
     let done = runtime.block_on(async {
         let signals = signals::listen().context("cannot listen for signals")?;
         let mut server = Server::bind(options, Arc::clone(&webhook), Arc::clone(&metrics)).await?;
+        let health = (!wishes.nodes).then(|| server.health());
+        if let Some(health) = &health {
+            tell_of_unwatched_nodes(&webhook, health);
+        }
         if wishes.any() {
             let client = cluster::client().await?;
             server = cluster::join(server, wishes, client, &webhook, &metrics);
         }
         if let Some(file) = config {
-            server = server.with(keep_configuration(file, webhook, metrics));
+            server = server.with(keep_configuration(file, webhook, metrics, health));
         }
         server.run(signals).await
     });
@@ -95,6 +102,8 @@ fn certificate(args: ClusterArgs) -> Result<Option<Settings>> {
         ca_lifetime,
         leaf_lifetime,
         watch_namespaces: _,
+        watch_runtime_classes: _,
+        watch_nodes: _,
     } = args;
     let all = ca_secret.zip(namespace);
     let all = all.zip(service.zip(webhook_configuration));
@@ -118,9 +127,32 @@ fn certificate(args: ClusterArgs) -> Result<Option<Settings>> {
     }))
 }
 
-/// Puts the configuration file into force whenever it changes, forever.
-async fn keep_configuration(file: Watched<1>, webhook: Arc<WebhookState>, metrics: Arc<Metrics>) {
-    let take = |[bytes]: &[Vec<u8>; 1]| webhook.reload(bytes);
+/// Taints are to be learnt of nodes that nobody watches.
+fn tell_of_unwatched_nodes(webhook: &WebhookState, health: &Health) {
+    let part = Kind::Nodes.name();
+    if !webhook.learns_taints() {
+        return health.forget(part);
+    }
+    let flaw = "placement.learnTaints has nothing to learn from: nodes are not watched; give --watch-nodes";
+    tracing::warn!("{flaw}");
+    health.set(part, Condition::Degraded(flaw.to_owned()));
+}
+
+/// Puts the configuration file into force whenever it changes, forever. `health` is told if it wants nodes that
+/// are not watched.
+async fn keep_configuration(
+    file: Watched<1>,
+    webhook: Arc<WebhookState>,
+    metrics: Arc<Metrics>,
+    health: Option<Arc<Health>>,
+) {
+    let take = |[bytes]: &[Vec<u8>; 1]| {
+        webhook.reload(bytes)?;
+        if let Some(health) = &health {
+            tell_of_unwatched_nodes(&webhook, health);
+        }
+        Ok(())
+    };
     let count = |look: Look| {
         metrics.config_is_current(look != Look::Refused);
         if let Some(taken) = look.taken() {

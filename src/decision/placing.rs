@@ -112,6 +112,8 @@ impl Placing {
             }
             let missing = placement.missing_tolerations(case.pod);
             operations.extend(missing.map(Operation::AddToleration));
+            let learnt = placement.missing_learnt(case.pod, case.nodes.shared());
+            operations.extend(learnt.map(Operation::AddLearnt));
         }
         operations.extend(
             repairs

@@ -24,7 +24,7 @@ pub(super) fn windows(
         })
         .or_else(|| affinity(pod, policy).filter(|e| e.os == Os::Windows))
         .or_else(|| known_node(pod, facts).filter(|e| e.os == Os::Windows))
-        .or_else(|| runtime_class(pod, facts).filter(|e| e.os == Os::Windows))
+        .or_else(|| runtime_class(pod, policy, facts).filter(|e| e.os == Os::Windows))
         .or_else(|| registry(pod, facts, Os::Windows))
         .or_else(|| named_image(pod, policy, Certainty::Certain))
 }
@@ -33,7 +33,7 @@ pub(super) fn linux(pod: &Pod<'_, '_>, policy: &EvidencePolicy, facts: &Facts) -
     affinity(pod, policy)
         .filter(|e| e.os == Os::Linux)
         .or_else(|| known_node(pod, facts).filter(|e| e.os == Os::Linux))
-        .or_else(|| runtime_class(pod, facts).filter(|e| e.os == Os::Linux))
+        .or_else(|| runtime_class(pod, policy, facts).filter(|e| e.os == Os::Linux))
         .or_else(|| registry(pod, facts, Os::Linux))
 }
 
@@ -46,10 +46,20 @@ pub(super) fn windows_options(pod: &Pod<'_, '_>, pass: impl Fn(At) -> bool) -> O
         .find(|at| pass(*at))
 }
 
-fn runtime_class(pod: &Pod<'_, '_>, facts: &Facts) -> Option<Evidence> {
+/// The OS that the node selector of the RuntimeClass names, unless it names both.
+fn runtime_class(pod: &Pod<'_, '_>, policy: &EvidencePolicy, facts: &Facts) -> Option<Evidence> {
     let at = pod.runtime_class?;
     let class = facts.runtime_classes.get(pod.tape.text(at)?)?;
-    evidence(class.os, Source::RuntimeClass, at)
+    let mut systems = class.node_selector.iter().filter_map(|(key, value)| {
+        if key == BUILD_LABEL {
+            Some(Os::Windows)
+        } else {
+            Os::parse(value).filter(|_| policy.is_os_label(key))
+        }
+    });
+    let first = systems.next();
+    let os = first.filter(|first| systems.all(|os| os == *first));
+    evidence(os, Source::RuntimeClass, at)
 }
 
 /// An image that is known to be for this OS alone.

@@ -38,6 +38,10 @@ pub fn advice(written: &Written, policy: &Policy) -> Vec<Problem> {
         let problem = "changes nothing: rule WIN117 (host-process) is off";
         problems.push(Problem::value("hostProcess.namespaces", problem));
     }
+    if !config.placement.learn_taint_keys.is_empty() && !config.placement.learn_taints {
+        let problem = "changes nothing: nothing is learnt from taints (placement.learnTaints)";
+        problems.push(Problem::value("placement.learnTaintKeys", problem));
+    }
     let mut problems = written.locate(problems);
     problems.sort_by_key(|problem| problem.place);
     problems

@@ -148,6 +148,10 @@ fn placement(config: &PlacementConfig, problems: &mut Vec<Problem>) {
         let problem = format!("{key:?} {wrong}; the usual one is {OS_LABEL}");
         problems.push(Problem::value("placement.osLabelKey", problem));
     }
+    let keys = &config.learn_taint_keys;
+    each("placement.learnTaintKeys", keys, problems, |key| {
+        (!is_label_key(key)).then_some("is not the key of a taint")
+    });
     for (i, toleration) in config.tolerations.iter().enumerate() {
         let path = format!("placement.tolerations[{i}]");
         if config.tolerations[..i].contains(toleration) {

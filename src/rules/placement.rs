@@ -231,13 +231,6 @@ fn other_builds(context: &Context<'_, '_, '_>, report: &mut dyn FnMut(Found)) {
     }
 }
 
-/// The builds of the Windows nodes; none where one of them is not known.
-fn node_builds(facts: &Facts) -> Vec<&str> {
-    let windows = facts.nodes.values().filter(|n| n.os == Some(Os::Windows));
-    let builds: Option<_> = windows.map(|node| node.build.as_deref()).collect();
-    builds.unwrap_or_default()
-}
-
 /// The Windows builds that an image is for, by its registry or else by its tag; none where one of
 /// them is not known.
 fn image_builds<'f>(facts: &'f Facts, image: &str) -> Vec<&'f str> {
@@ -253,11 +246,8 @@ fn image_builds<'f>(facts: &'f Facts, image: &str) -> Vec<&'f str> {
 
 fn no_matching_node(context: &Context<'_, '_, '_>, report: &mut dyn FnMut(Found)) {
     let Context { pod, facts, .. } = context;
-    if facts.nodes.is_empty() || pod.has_host_process() {
-        return;
-    }
-    let nodes = node_builds(facts);
-    if nodes.is_empty() {
+    let nodes = facts.nodes.builds();
+    if nodes.is_empty() || pod.has_host_process() {
         return;
     }
     for at in pod
@@ -266,7 +256,11 @@ fn no_matching_node(context: &Context<'_, '_, '_>, report: &mut dyn FnMut(Found)
         .filter_map(|container| container.image)
     {
         let builds = image_builds(facts, pod.tape.text(at).unwrap_or_default());
-        if !builds.is_empty() && builds.iter().all(|build| !nodes.contains(build)) {
+        if !builds.is_empty()
+            && builds
+                .iter()
+                .all(|build| !nodes.iter().any(|node| node == build))
+        {
             report(Found {
                 at,
                 missing: &[],

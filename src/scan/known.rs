@@ -3,13 +3,12 @@
 //! Not here: what follows from a fact (`os`, `rules`, `admit`).
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;
 
 use super::page::{Page, Unreadable};
-use crate::facts::{Facts, NamespaceFacts, NodeFacts, RuntimeClassFacts};
-use crate::os::{BUILD_LABEL, OS_LABEL, Os};
+use crate::facts::{Facts, NamespaceFacts, NodeFacts, RuntimeClassFacts, Taint};
 
 /// A kind that facts are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +17,7 @@ pub enum Known {
     Namespace,
     /// `node.k8s.io` RuntimeClass: what its pods are scheduled to.
     RuntimeClass,
-    /// `v1` Node: its labels.
+    /// `v1` Node: its labels and taints.
     Node,
 }
 
@@ -42,75 +41,108 @@ impl Known {
         match self {
             Self::Namespace => "labels of namespaces do not count: mode, operating system, guard",
             Self::RuntimeClass => "a runtimeClassName is no evidence of Windows",
-            Self::Node => "that a pod is on a Windows or Linux node is no evidence",
+            Self::Node => {
+                "that a pod is on a Windows or Linux node is no evidence, and their taints are not tolerated"
+            }
         }
     }
+}
 
+/// The facts, as far as they were read.
+#[derive(Default)]
+pub struct Knowledge {
+    facts: Facts,
+    /// What they have in common is worked out when all are there.
+    nodes: Vec<(String, NodeFacts)>,
+}
+
+impl Knowledge {
     /// Adds what a page says.
     ///
     /// # Errors
     /// An object of it cannot be read.
-    pub fn add(self, page: &Page<'_>, facts: &mut Facts) -> Result<(), Unreadable> {
+    pub fn add(&mut self, kind: Known, page: &Page<'_>) -> Result<(), Unreadable> {
         let mut items = page.items();
-        items.try_for_each(|item| self.add_object(item.get(), facts))
+        items.try_for_each(|item| self.add_object(kind, item.get()))
     }
 
     /// Adds what one object says.
     ///
     /// # Errors
     /// It cannot be read.
-    pub fn add_object(self, object: &str, facts: &mut Facts) -> Result<(), Unreadable> {
+    pub fn add_object(&mut self, kind: Known, object: &str) -> Result<(), Unreadable> {
         let Object {
             metadata,
             scheduling,
+            spec,
         } = serde_json::from_str(object)?;
-        let (name, labels) = (metadata.name.into_owned(), metadata.labels);
-        match self {
-            Self::Namespace => {
-                let labels = labels.iter().map(|(key, value)| (&**key, &**value));
+        let (name, labels) = (metadata.name, metadata.labels.iter());
+        let labels = labels.map(|(key, value)| (&**key, &**value));
+        match kind {
+            Known::Namespace => {
                 let known = NamespaceFacts::from_labels(labels);
-                facts.namespaces.insert(name, known);
+                self.facts.namespaces.insert(name, known);
             }
-            Self::RuntimeClass => {
-                let selector = scheduling.map(|scheduling| scheduling.node_selector);
-                let os = selector.as_ref().and_then(os);
-                facts.runtime_classes.insert(name, RuntimeClassFacts { os });
+            Known::RuntimeClass => {
+                let node_selector = scheduling.unwrap_or_default().node_selector;
+                let known = RuntimeClassFacts { node_selector };
+                self.facts.runtime_classes.insert(name, known);
             }
-            Self::Node => {
-                let build = labels.get(BUILD_LABEL).map(|build| build.to_string());
-                let os = os(&labels);
-                facts.nodes.insert(name, NodeFacts { os, build });
+            Known::Node => {
+                let taints = spec.unwrap_or_default().taints.into_iter();
+                let taints =
+                    taints.map(|WrittenTaint { key, value, effect }| Taint { key, value, effect });
+                self.nodes.push((name, NodeFacts::new(labels, taints)));
             }
         }
         Ok(())
     }
-}
 
-type Labels<'p> = HashMap<Cow<'p, str>, Cow<'p, str>>;
-
-fn os(labels: &Labels<'_>) -> Option<Os> {
-    Os::parse(labels.get(OS_LABEL)?)
+    /// All of it.
+    #[must_use]
+    pub fn into_facts(self) -> Facts {
+        Facts {
+            nodes: self.nodes.into_iter().collect(),
+            ..self.facts
+        }
+    }
 }
 
 #[derive(Deserialize)]
 struct Object<'p> {
     #[serde(borrow)]
     metadata: Meta<'p>,
-    #[serde(borrow, default)]
-    scheduling: Option<Scheduling<'p>>,
+    #[serde(default)]
+    scheduling: Option<Scheduling>,
+    #[serde(default)]
+    spec: Option<NodeSpec>,
 }
 
 #[derive(Deserialize)]
 struct Meta<'p> {
-    #[serde(borrow)]
-    name: Cow<'p, str>,
+    name: String,
     #[serde(borrow, default)]
-    labels: Labels<'p>,
+    labels: HashMap<Cow<'p, str>, Cow<'p, str>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Scheduling {
+    #[serde(default)]
+    node_selector: BTreeMap<String, String>,
+}
+
+/// That of a namespace has nothing of it.
+#[derive(Default, Deserialize)]
+struct NodeSpec {
+    #[serde(default)]
+    taints: Vec<WrittenTaint>,
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Scheduling<'p> {
-    #[serde(borrow, default)]
-    node_selector: Labels<'p>,
+struct WrittenTaint {
+    key: String,
+    #[serde(default)]
+    value: String,
+    effect: String,
 }

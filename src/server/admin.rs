@@ -56,6 +56,11 @@ impl Health {
         self.parts().insert(part, condition);
     }
 
+    /// Says no more of a part.
+    pub fn forget(&self, part: &'static str) {
+        self.parts().remove(part);
+    }
+
     /// Whether the end has begun.
     #[must_use]
     pub fn draining(&self) -> bool {

@@ -54,6 +54,7 @@ impl WebhookState {
         self.policy.store(Arc::new(policy));
         self.metrics.config_in_force(&hash);
         tracing::info!(hash, "the configuration has changed and is in force");
+        self.tell_what_is_learnt();
         Ok(())
     }
 }

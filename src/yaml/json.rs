@@ -157,7 +157,15 @@ fn number(text: &str) -> Option<Number> {
 }
 
 fn integer(digits: &str) -> Option<u64> {
-    let radix = [("0x", 16), ("0X", 16), ("0b", 2), ("0o", 8), ("0", 8)];
+    let radix = [
+        ("0x", 16),
+        ("0X", 16),
+        ("0b", 2),
+        ("0B", 2),
+        ("0o", 8),
+        ("0O", 8),
+        ("0", 8),
+    ];
     let all = |digits: &str, radix: u32| {
         let valid = !digits.is_empty() && digits.chars().all(|c| c.is_digit(radix));
         valid.then(|| u64::from_str_radix(digits, radix).ok())?
@@ -221,6 +229,8 @@ mod tests {
             ("0o777", json!(511)),
             ("0x1F", json!(31)),
             ("0b101", json!(5)),
+            ("0B101", json!(5)),
+            ("0O17", json!(15)),
             ("1_000", json!(1000)),
             ("-5", json!(-5)),
             ("+5", json!(5)),

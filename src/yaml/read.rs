@@ -9,8 +9,10 @@ use granit_parser::{
 
 use super::{Comment, Flaw, Key, Node, Place, Scalar, Value};
 
-/// As many nodes as aliases may make of a text: a few lines could ask for billions.
+/// As many nodes as anchors and aliases may make of a text: a few lines could ask for billions.
 const MAX_REPEATED: usize = 1 << 20;
+/// As many bytes of a string count as one more node.
+const LONG: usize = 64;
 /// As deep as aliases may nest what the parser allows to be nested by hand.
 const MAX_DEPTH: usize = 512;
 
@@ -61,10 +63,18 @@ pub fn read(text: &str, comments: bool) -> Contents {
     }
 }
 
+/// What the scalars of a text take of it, in bytes and in order, as far as it can be read.
+pub fn scalars(text: &str) -> Vec<Range<usize>> {
+    let mut parser = Parser::new_from_str_with_options(text, Options::default());
+    let events = std::iter::from_fn(|| parser.next_event()?.ok());
+    let scalars = events.filter(|(event, _)| matches!(event, Event::Scalar(..)));
+    scalars.map(|(_, span)| bytes(&span)).collect()
+}
+
 struct Reader<'t> {
     parser: Parser<'t, StrInput<'t>>,
     anchors: HashMap<usize, Node>,
-    /// How many nodes aliases have made so far.
+    /// How many nodes anchors and aliases have made so far.
     repeated: usize,
     /// Behind what was written last, in bytes.
     end: usize,
@@ -166,6 +176,9 @@ impl<'t> Reader<'t> {
             value,
         };
         if anchor != 0 {
+            // Each of several anchors around a value has one of its own.
+            self.repeated += measure(&node).0;
+            limit(at, self.repeated, depth)?;
             self.anchors.insert(anchor, node.clone());
         }
         Ok(Some(node))
@@ -184,6 +197,11 @@ impl<'t> Reader<'t> {
                     return wrong(key.place, problem);
                 }
             };
+            // kubectl takes the line for the start of a document, or refuses it.
+            if scalar.plain && key.place.column == 1 && scalar.text.starts_with("---") {
+                let problem = "--- has a line to itself, but for a comment after a space";
+                return wrong(key.place, problem);
+            }
             let node = self.node(key.place, depth + 1)?;
             if scalar.plain && scalar.text == "<<" {
                 merged.resize(map.len(), false);
@@ -233,7 +251,10 @@ fn in_turn(map: Vec<(Key, Node)>, mut merged: Vec<bool>) -> Vec<(Key, Node)> {
 /// Against texts that ask for more than there is.
 fn limit(at: Place, repeated: usize, depth: usize) -> Result<(), Flaw> {
     if repeated > MAX_REPEATED {
-        return wrong(at, "this is too much: the aliases repeat too many values");
+        return wrong(
+            at,
+            "this is too much: anchors and aliases repeat too many values",
+        );
     }
     if depth > MAX_DEPTH {
         return wrong(at, "lists and maps are nested too deeply");
@@ -260,16 +281,19 @@ fn merge(node: Node, out: &mut Vec<(Key, Node)>) -> Result<(), Flaw> {
     Ok(())
 }
 
-/// How many nodes these are, and how deep.
+/// How many nodes these are, and how deep. Long strings count as several.
 fn measure(node: &Node) -> (usize, usize) {
-    let with = |(nodes, depth): (usize, usize), node: &Node| {
+    let with = |(nodes, depth): (usize, usize), (key, node): (usize, &Node)| {
         let (more, deeper) = measure(node);
-        (nodes + more, depth.max(deeper + 1))
+        (nodes + more + key / LONG, depth.max(deeper + 1))
     };
     match &node.value {
-        Value::Scalar(_) => (1, 0),
-        Value::List(list) => list.iter().fold((1, 1), with),
-        Value::Map(map) => map.iter().map(|(_, node)| node).fold((1, 1), with),
+        Value::Scalar(scalar) => (1 + scalar.text.len() / LONG, 0),
+        Value::List(list) => list.iter().map(|node| (0, node)).fold((1, 1), with),
+        Value::Map(map) => {
+            let entries = map.iter().map(|(key, node)| (key.text.len(), node));
+            entries.fold((1, 1), with)
+        }
     }
 }
 

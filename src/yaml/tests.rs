@@ -129,6 +129,18 @@ fn aliases_cannot_ask_for_more_than_there_is() {
         ));
     }
     assert!(documents(&text).unwrap_err().problem.contains("too deeply"));
+    let is_too_much =
+        |text: &str| assert!(documents(text).unwrap_err().problem.contains("too many"));
+    // Strings and keys that are long, and anchors around anchors.
+    let (long, aliases) = ("x".repeat(1 << 20), "*a, ".repeat(100));
+    is_too_much(&format!("a: &a {long}\nb: [{aliases}]\n"));
+    is_too_much(&format!("a: &a {{? {long} : x}}\nb: [{aliases}]\n"));
+    let anchors: String = (0..100).map(|i| format!("&a{i} [")).collect();
+    let (items, closed) = ("x, ".repeat(20_000), "]".repeat(100));
+    is_too_much(&format!("a: {anchors}{items}{closed}\n"));
+    // A script in a few places is none too much.
+    let script = "x".repeat(100_000);
+    assert!(documents(&format!("a: &a {script}\nb: [{aliases}]\n")).is_ok());
 }
 
 /// A map that is merged into as large a one takes no longer than both.

@@ -23,12 +23,28 @@ fn the_program_accepts_what_is_rendered() {
 }
 
 #[test]
-fn nothing_is_added_to_the_configuration_but_its_format() {
+fn nothing_is_added_to_the_configuration_but_its_format_and_that_taints_are_learnt() {
     let Some(helm) = helm() else { return };
-    assert_eq!(
-        text(&helm.ci("default")),
-        "apiVersion: transom.dev/v1alpha1\nkind: Config\n"
-    );
+    const FORMAT: &str = "apiVersion: transom.dev/v1alpha1\nkind: Config\n";
+    for (values, want) in [
+        ("{}", "placement:\n  learnTaints: true\n"),
+        ("watchNodes: false", ""),
+        (
+            "config: {placement: {learnTaints: false}}",
+            "placement:\n  learnTaints: false\n",
+        ),
+        (
+            "config: {placement: {repair: false}}",
+            "placement:\n  learnTaints: true\n  repair: false\n",
+        ),
+        (
+            "{watchNodes: false, config: {placement: {learnTaints: true}}}",
+            "placement:\n  learnTaints: true\n",
+        ),
+    ] {
+        let rendered = helm.with(values).unwrap();
+        assert_eq!(text(&rendered), format!("{FORMAT}{want}"), "{values}");
+    }
 }
 
 /// Strings that YAML takes for something else are still strings when the program reads them.
@@ -49,6 +65,7 @@ config:
     let mut want = values["config"].clone();
     want["apiVersion"] = "transom.dev/v1alpha1".into();
     want["kind"] = "Config".into();
+    want["placement"]["learnTaints"] = true.into();
     assert_eq!(rendered, want);
 }
 

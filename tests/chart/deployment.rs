@@ -6,7 +6,7 @@ use clap::{CommandFactory, Parser};
 use serde_json::{Value, json};
 use transom::cli::{Cli, Command, ServeArgs};
 
-use super::helm::{Manifests, NAMESPACE, cases, helm};
+use super::helm::{Manifests, NAMESPACE, SILENT, cases, helm};
 
 fn pod(manifests: &Manifests) -> &Value {
     &manifests.one("Deployment")["spec"]["template"]["spec"]
@@ -139,12 +139,25 @@ fn the_secret_of_the_ca_is_empty() {
 }
 
 #[test]
-fn namespaces_are_watched_unless_that_is_off() {
+fn facts_are_watched_unless_that_is_off() {
     let Some(helm) = helm() else { return };
-    for (case, watched) in [("default", true), ("cert-manager-own-ca", false)] {
-        let rendered = helm.ci(case);
-        let arguments = arguments(container(&rendered));
-        assert_eq!(arguments.contains(&"--watch-namespaces"), watched, "{case}");
+    let all = [
+        "--watch-namespaces",
+        "--watch-runtime-classes",
+        "--watch-nodes",
+    ];
+    for (values, want) in [
+        ("{}", vec![0, 1, 2]),
+        ("watchNamespaces: false", vec![1, 2]),
+        ("watchRuntimeClasses: false", vec![0, 2]),
+        ("watchNodes: false", vec![0, 1]),
+        (SILENT, vec![]),
+    ] {
+        let rendered = helm.with(values).unwrap();
+        let mut arguments = arguments(container(&rendered));
+        arguments.retain(|argument| all.contains(argument));
+        let want: Vec<_> = want.into_iter().map(|i| all[i]).collect();
+        assert_eq!(arguments, want, "{values}");
     }
 }
 
@@ -318,9 +331,8 @@ fn the_network_policy_lets_in_what_asks_and_out_what_is_asked() {
     );
     assert_eq!(spec["ingress"][1]["ports"][0]["port"], "admin");
     assert_eq!(spec["egress"][0]["ports"][1]["port"], 6443);
-    let silent =
-        "{networkPolicy: {enabled: true}, watchNamespaces: false, tls: {mode: certManager}}";
-    let rendered = helm.with(silent).unwrap();
+    let silent = SILENT.replacen('{', "{networkPolicy: {enabled: true}, ", 1);
+    let rendered = helm.with(&silent).unwrap();
     assert_eq!(rendered.one("NetworkPolicy")["spec"]["egress"], json!([]));
 }
 

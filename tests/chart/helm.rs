@@ -15,6 +15,9 @@ use super::root;
 pub(crate) const RELEASE: &str = "transom";
 pub(crate) const NAMESPACE: &str = "transom";
 
+/// Values with which nobody asks the API server anything.
+pub(crate) const SILENT: &str = "{watchNamespaces: false, watchRuntimeClasses: false, watchNodes: false, tls: {mode: certManager}}";
+
 /// A program of the directory `KUBEBUILDER_ASSETS`, or of the PATH.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let assets = std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::helm::{Manifests, cases, helm, is_test};
+use super::helm::{Manifests, SILENT, cases, helm, is_test};
 
 /// `role: verb group/resource/name` for each right that is not for `helm test`.
 fn rights(manifests: &Manifests) -> BTreeSet<String> {
@@ -39,6 +39,8 @@ const CONFIGURATIONS: [&str; 2] = [
     "ClusterRole: get,list,watch,patch admissionregistration.k8s.io/validatingwebhookconfigurations [transom]",
 ];
 const NAMESPACES: &str = "ClusterRole: get,list,watch /namespaces []";
+const CLASSES: &str = "ClusterRole: list,watch node.k8s.io/runtimeclasses []";
+const NODES: &str = "ClusterRole: list,watch /nodes []";
 const SECRET: &str = "Role: get,list,watch,create,update,patch /secrets [transom-ca]";
 
 #[test]
@@ -46,18 +48,36 @@ fn rights_are_those_that_the_features_need() {
     let Some(helm) = helm() else { return };
     let [mutating, validating] = CONFIGURATIONS;
     for (values, want) in [
-        ("{}", vec![mutating, validating, NAMESPACES, SECRET]),
-        ("watchNamespaces: false", vec![mutating, validating, SECRET]),
-        ("tls: {mode: certManager}", vec![NAMESPACES]),
+        (
+            "{}",
+            vec![mutating, validating, NAMESPACES, CLASSES, NODES, SECRET],
+        ),
+        (
+            "watchNamespaces: false",
+            vec![mutating, validating, CLASSES, NODES, SECRET],
+        ),
+        (
+            "watchRuntimeClasses: false",
+            vec![mutating, validating, NAMESPACES, NODES, SECRET],
+        ),
+        (
+            "watchNodes: false",
+            vec![mutating, validating, NAMESPACES, CLASSES, SECRET],
+        ),
+        ("tls: {mode: certManager}", vec![NAMESPACES, CLASSES, NODES]),
         (
             "tls: {mode: existingSecret, existingSecret: a}",
-            vec![NAMESPACES],
+            vec![NAMESPACES, CLASSES, NODES],
         ),
-        ("{watchNamespaces: false, tls: {mode: certManager}}", vec![]),
+        (
+            "{watchNamespaces: false, watchNodes: false, tls: {mode: certManager}}",
+            vec![CLASSES],
+        ),
+        (SILENT, vec![]),
         ("rbac: {create: false}", vec![]),
         (
             "{metrics: {serviceMonitor: {enabled: true}}, autoscaling: {enabled: true}, networkPolicy: {enabled: true}}",
-            vec![mutating, validating, NAMESPACES, SECRET],
+            vec![mutating, validating, NAMESPACES, CLASSES, NODES, SECRET],
         ),
     ] {
         let rights = rights(&helm.with(values).unwrap());

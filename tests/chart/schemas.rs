@@ -1,13 +1,11 @@
-//! What is rendered conforms to the API server's own schemas, and those schemas are closed.
-//!
-//! `OPENAPI_V2` is a file with the answer to `kubectl get --raw /openapi/v2`. The end-to-end tests have an API server
-//! and ask it; here the test is for those who have the file.
+//! The schemas that are made from an API server's document are closed. What is rendered is held against those of a
+//! running one by tests/e2e/schemas.rs.
 
 use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::helm::{cases, helm, program, skipped};
+use super::helm::{program, skipped};
 use super::kubeconform::Schemas;
 
 fn kubeconform() -> Option<PathBuf> {
@@ -19,29 +17,6 @@ fn kubeconform() -> Option<PathBuf> {
         );
     }
     found
-}
-
-#[test]
-fn every_case_conforms_to_the_schemas_of_an_api_server() {
-    let Some(file) = std::env::var_os("OPENAPI_V2") else {
-        skipped(
-            "the chart against schemas: OPENAPI_V2 names no answer to `kubectl get --raw /openapi/v2`",
-        );
-        return;
-    };
-    let (Some(helm), Some(kubeconform)) = (helm(), kubeconform()) else {
-        return;
-    };
-    let openapi = std::fs::read(file).unwrap();
-    let openapi = serde_json::from_slice(&openapi).unwrap();
-    let schemas = Schemas::of(&openapi, &kubeconform);
-    for case in cases() {
-        let values = format!("charts/transom/ci/{case}.yaml");
-        let manifests = helm.text(&["-f", &values]).unwrap();
-        if let Err(error) = schemas.check(&manifests) {
-            panic!("{case}: {error}");
-        }
-    }
 }
 
 #[test]

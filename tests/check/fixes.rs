@@ -39,6 +39,11 @@ const TABLE: &[(&str, &str)] = &[
         "  containers: [] # none\n  # the end\n\n",
         "  containers: [] # none\n  os:\n    name: windows\n  # the end\n\n",
     ),
+    // Comments that are indented further are about what stands before them.
+    (
+        "  containers:\n  - name: a\n    # b\n\n      # c\n\n  # the end\n",
+        "  containers:\n  - name: a\n    # b\n\n      # c\n  os:\n    name: windows\n\n  # the end\n",
+    ),
     (
         "  containers: []",
         "  containers: []\n  os:\n    name: windows",

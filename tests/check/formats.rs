@@ -338,6 +338,22 @@ fn json_says_what_is_written_to_the_letter() {
         json["oddities"][0]["message"],
         report.files[1].oddities[0].text
     );
+    // As it is printed, where colours are taken out with all that looks like them.
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: \"a\\x7f\\e[31m\\x9b31m\"}\nspec: {os: {name: windows}, hostPID: true}\n";
+    let report = Report {
+        cluster: None,
+        files: vec![checked("a.yaml", pod)],
+    };
+    for format in [Format::Json, Format::Sarif] {
+        let raw = render(&report, format, &RenderOptions::default());
+        assert_eq!(without_colours(&raw), raw);
+        assert!(
+            !raw.contains(|c: char| c.is_control() && c != '\n'),
+            "{raw}"
+        );
+    }
+    let name = &self::json(Format::Json, &report)["findings"][0]["object"]["name"];
+    assert_eq!(name, "a\x7f\x1b[31m\u{9b}31m");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod ephemeral;
 mod exemptions;
 mod guard;
 mod ignores;
+mod learnt;
 mod messages;
 mod modes;
 mod owned;

@@ -1,8 +1,8 @@
 //! What the cluster and a registry know: labels of namespaces, nodes, runtime classes, images.
 
-use crate::common::{KINDS, OS, ask_with, create, detected, namespace, object_of, pod};
+use crate::common::{KINDS, OS, ask_with, create, detected, namespace, object_of, pod, policy};
 use crate::pieces::hints;
-use crate::{codes, flawed, image, is_left_alone, is_treated_as_windows, required};
+use crate::{BETA, BUILD, codes, flawed, image, is_left_alone, is_treated_as_windows, required};
 use serde_json::{Value, json};
 use transom::decision::Endpoint;
 use transom::facts::{Facts, ImageFacts, NamespaceFacts, NodeFacts, Platform, RuntimeClassFacts};
@@ -46,8 +46,16 @@ fn takes_the_namespace_label_for_the_operators_intent() {
 
 /// Nodes, runtime classes and images that the cluster or a registry knows.
 fn known() -> Facts {
-    let node = |os| NodeFacts { os, build: None };
-    let class = |os| RuntimeClassFacts { os };
+    let node = |os| NodeFacts {
+        os,
+        ..NodeFacts::default()
+    };
+    let class = |selector: &[(&str, &str)]| RuntimeClassFacts {
+        node_selector: selector
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect(),
+    };
     let platforms = |list: &[Option<Os>]| ImageFacts {
         platforms: list
             .iter()
@@ -65,11 +73,20 @@ fn known() -> Facts {
             (named("lin-1"), node(linux)),
             (named("new-1"), node(None)),
         ]
-        .into(),
+        .into_iter()
+        .collect(),
         runtime_classes: [
-            (named("win"), class(windows)),
-            (named("lin"), class(linux)),
-            (named("any"), class(None)),
+            (named("win"), class(&[(OS, "windows"), ("disk", "ssd")])),
+            (named("lin"), class(&[(OS, "linux")])),
+            (named("any"), class(&[])),
+            (named("beta"), class(&[(BETA, "windows")])),
+            (named("own"), class(&[("example.com/os", "windows")])),
+            (named("build"), class(&[(BUILD, "10.0.20348")])),
+            (
+                named("both"),
+                class(&[(OS, "linux"), (BUILD, "10.0.20348")]),
+            ),
+            (named("upper"), class(&[(OS, "Windows")])),
         ]
         .into(),
         images: [
@@ -143,6 +160,9 @@ fn takes_what_the_cluster_and_the_registry_know_for_evidence() {
         json!({"nodeName": "new-1"}),
         on_node("new-1"),
         class("any"),
+        class("own"),
+        class("both"),
+        class("upper"),
         class("unknown"),
         image("team/both:1"),
         image("team/other:1"),
@@ -150,6 +170,20 @@ fn takes_what_the_cluster_and_the_registry_know_for_evidence() {
         image("team/unknown:1"),
     ] {
         is_left_alone("ambiguous", &pod(spec), &policy, &facts);
+    }
+}
+
+#[test]
+fn reads_the_node_selector_of_a_runtime_class_as_that_of_a_pod() {
+    let (usual, facts) = (Policy::default(), known());
+    let own = policy("placement: {osLabelKey: example.com/os}");
+    for (name, policy) in [("beta", &usual), ("build", &usual), ("own", &own)] {
+        for kind in KINDS {
+            let object = object_of(kind, json!({"runtimeClassName": name}));
+            let found = detected(&create(&object), policy, &facts);
+            let want = (Some(Os::Windows), Some(Source::RuntimeClass));
+            assert_eq!(found, want, "{name} in {kind}");
+        }
     }
 }
 

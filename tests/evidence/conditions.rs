@@ -2,52 +2,16 @@
 //!
 //! Judged by a CEL interpreter here, by a real API server in tests/e2e.
 
-use cel::{Context, Program};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use transom::facts::Facts;
-use transom::os::{Condition, Os};
+use transom::os::Condition;
 use transom::policy::Policy;
 
-use crate::common::{
-    KINDS, ask_with, create, detected, endpoint_of, merge, object_of, policy, recordings,
-};
+use crate::common::{KINDS, create, detected, merge, object_of, policy, recordings};
+use crate::filter::{Filter, matters};
 use crate::objects::{any_object, linux_object, windows_object};
 use crate::pieces::{hints, linux, nothing, windows};
-
-/// The expression of a condition under a policy, compiled.
-struct Filter(Program);
-
-impl Filter {
-    fn new(condition: Condition, policy: &Policy) -> Self {
-        Self(Program::compile(&policy.expression(condition)).unwrap())
-    }
-
-    fn lets_through(&self, object: &Value) -> bool {
-        let resource = object["kind"].as_str().unwrap().to_lowercase() + "s";
-        let mut context = Context::default();
-        context.add_variable("object", object).unwrap();
-        let request = json!({"resource": {"resource": resource}});
-        context.add_variable("request", request).unwrap();
-        match self.0.execute(&context) {
-            Ok(cel::Value::Bool(yes)) => yes,
-            other => panic!("{other:?} of {object:#}"),
-        }
-    }
-}
-
-/// Whether we would have anything to say of this object, by what stands in it.
-fn matters(object: &Value, policy: &Policy) -> bool {
-    let body = create(object);
-    let (os, source) = detected(&body, policy, &Facts::default());
-    let answers = ["a.mutating", "a.validating"]
-        .map(|name| ask_with(endpoint_of(name), &body, policy, &Facts::default()));
-    let silent = answers
-        .iter()
-        .all(|answer| answer.allowed && answer.patch.is_none() && answer.warnings().is_empty());
-    // A hint has a source and no system.
-    os == Some(Os::Windows) || (os.is_none() && source.is_some()) || !silent
-}
 
 #[test]
 fn let_every_piece_of_evidence_through_in_every_kind() {

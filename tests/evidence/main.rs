@@ -10,6 +10,7 @@ mod alone;
 mod cluster;
 mod conditions;
 mod configured;
+mod filter;
 #[path = "../properties/objects.rs"]
 mod objects;
 mod pieces;

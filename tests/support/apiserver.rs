@@ -23,6 +23,8 @@ use tokio::sync::watch;
 
 pub(crate) const SECRETS: &str = "/api/v1/namespaces/transom/secrets";
 pub(crate) const NAMESPACES: &str = "/api/v1/namespaces";
+pub(crate) const NODES: &str = "/api/v1/nodes";
+pub(crate) const RUNTIME_CLASSES: &str = "/apis/node.k8s.io/v1/runtimeclasses";
 pub(crate) const MUTATING: &str =
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 pub(crate) const VALIDATING: &str =
@@ -195,7 +197,14 @@ impl ApiServer {
             ));
         }
         state.requests.push(format!("{} {path}", parts.method));
-        let collections = [SECRETS, MUTATING, VALIDATING, NAMESPACES];
+        let collections = [
+            SECRETS,
+            MUTATING,
+            VALIDATING,
+            NAMESPACES,
+            NODES,
+            RUNTIME_CLASSES,
+        ];
         let single = |known: &&str| {
             let rest = path.strip_prefix(known)?;
             let name = rest.trim_start_matches('/');

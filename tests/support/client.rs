@@ -52,22 +52,45 @@ impl Authority {
 
     /// A new leaf for a server and its key, as PEM.
     pub(crate) fn leaf(&self) -> (String, String) {
-        self.sign(ExtendedKeyUsagePurpose::ServerAuth, 4096)
+        self.leaf_for(&["localhost", "127.0.0.1"])
+    }
+
+    /// A new leaf for a server that has these names.
+    pub(crate) fn leaf_for(&self, names: &[&str]) -> (String, String) {
+        self.sign(names, ExtendedKeyUsagePurpose::ServerAuth, 4096, &[])
     }
 
     /// A new leaf for a client.
     pub(crate) fn client_leaf(&self) -> (String, String) {
-        self.sign(ExtendedKeyUsagePurpose::ClientAuth, 4096)
+        self.sign(&[], ExtendedKeyUsagePurpose::ClientAuth, 4096, &[])
+    }
+
+    /// A new leaf for a client that Kubernetes knows as this user, in this group.
+    pub(crate) fn user(&self, user: &str, group: &str) -> (String, String) {
+        let subject = [
+            (DnType::CommonName, user),
+            (DnType::OrganizationName, group),
+        ];
+        self.sign(&[], ExtendedKeyUsagePurpose::ClientAuth, 4096, &subject)
     }
 
     /// A leaf for a client whose time is over.
     pub(crate) fn expired_client_leaf(&self) -> (String, String) {
-        self.sign(ExtendedKeyUsagePurpose::ClientAuth, 2001)
+        self.sign(&[], ExtendedKeyUsagePurpose::ClientAuth, 2001, &[])
     }
 
-    fn sign(&self, purpose: ExtendedKeyUsagePurpose, until: i32) -> (String, String) {
-        let names = ["localhost", "127.0.0.1"].map(String::from);
+    fn sign(
+        &self,
+        names: &[&str],
+        purpose: ExtendedKeyUsagePurpose,
+        until: i32,
+        subject: &[(DnType, &str)],
+    ) -> (String, String) {
+        let names: Vec<_> = names.iter().map(ToString::to_string).collect();
         let mut params = CertificateParams::new(names).unwrap();
+        for (part, value) in subject {
+            params.distinguished_name.push(part.clone(), *value);
+        }
         params.extended_key_usages = vec![purpose];
         params.not_before = rcgen::date_time_ymd(2000, 1, 1);
         params.not_after = rcgen::date_time_ymd(until, 1, 1);
@@ -95,7 +118,7 @@ impl Authority {
     }
 }
 
-/// A client that trusts this CA.
+/// A client that trusts these CAs.
 pub(crate) fn client(ca: &str, versions: &[&'static SupportedProtocolVersion]) -> ClientConfig {
     trusting(ca, versions).with_no_client_auth()
 }
@@ -118,9 +141,9 @@ fn trusting(
     versions: &[&'static SupportedProtocolVersion],
 ) -> ConfigBuilder<ClientConfig, WantsClientCert> {
     let mut roots = RootCertStore::empty();
-    roots
-        .add(CertificateDer::from_pem_slice(ca.as_bytes()).unwrap())
-        .unwrap();
+    for certificate in CertificateDer::pem_slice_iter(ca.as_bytes()) {
+        roots.add(certificate.unwrap()).unwrap();
+    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(versions)

@@ -63,13 +63,18 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 
 {{- /* Whether the program talks to the API server: "true" or nothing. */}}
 {{- define "transom.talksToAPIServer" -}}
-{{- if or (eq .Values.tls.mode "selfManaged") .Values.watchNamespaces }}true{{ end }}
+{{- if or (eq .Values.tls.mode "selfManaged") .Values.watchNamespaces .Values.watchRuntimeClasses .Values.watchNodes }}true{{ end }}
 {{- end }}
 
-{{- /* The file that the program reads; what it says of format and kind is not for the user to know. */}}
+{{- /* The file that the program reads. Format and kind are not for the user to know; taints are learnt where nodes are. */}}
 {{- define "transom.config" -}}
 {{- $head := dict "apiVersion" "transom.dev/v1alpha1" "kind" "Config" }}
-{{- toYaml (merge $head .Values.config) }}
+{{- $config := merge $head (deepCopy .Values.config) }}
+{{- $placement := default dict $config.placement }}
+{{- if and .Values.watchNodes (not (hasKey $placement "learnTaints")) }}
+{{- $config = set $config "placement" (set $placement "learnTaints" true) }}
+{{- end }}
+{{- toYaml $config }}
 {{- end }}
 
 {{- /* The name of a pod that the Service must not choose: it has our labels, but not those of the selector. */}}

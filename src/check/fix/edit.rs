@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::ask::Change;
 use super::print::{self, Style};
 use super::remove;
-use super::text::{Edit, is_one_line, line_break, line_end, line_start};
+use super::text::{BREAKS, Edit, is_one_line, line_break, line_end, line_start};
 use crate::field::Step;
 use crate::yaml::{Key, Node, Value};
 
@@ -121,8 +121,9 @@ impl<'n> Page<'n> {
         }
         let style = self.style(&parent);
         if !is_flow(self.text, map) {
-            let lines = print::entry(key, value, map.place.column - 1, style);
-            edits.push(self.lines(block_end(self.text, map), &lines));
+            let indent = map.place.column - 1;
+            let lines = print::entry(key, value, indent, style);
+            edits.push(self.lines(self.behind(map, indent), &lines));
             return Ok(());
         }
         match parent.map {
@@ -200,7 +201,7 @@ impl<'n> Page<'n> {
             true => vec![print::flow_item(value, dash, style)],
             false => print::item(value, dash, style),
         });
-        let at = block_end(self.text, node);
+        let at = self.behind(node, dash);
         edits.push(self.lines(at, &lines.collect::<Vec<_>>()));
         Ok(())
     }
@@ -220,6 +221,24 @@ impl<'n> Page<'n> {
         let at = inner.start + before.len();
         edits.push(Edit::insert(at, format!("{separator}{what}")));
         Ok(())
+    }
+
+    /// The end of the last line of a map or list that is indented as far as this, with the comments
+    /// behind it that are indented further: they are about what stands before them.
+    fn behind(&self, node: &Node, indent: usize) -> usize {
+        let end = block_end(self.text, node);
+        let (mut here, mut behind) = (end, end);
+        for line in self.text[end..].split_inclusive(BREAKS) {
+            let said = line.trim_start_matches(' ');
+            let is_deeper = line.len() - said.len() > indent;
+            if said.starts_with('#') && is_deeper {
+                behind = here + line.trim_end_matches(BREAKS).len();
+            } else if !said.trim().is_empty() {
+                break;
+            }
+            here += line.len();
+        }
+        behind
     }
 
     /// Lines behind that which ends here.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// What ends a line of YAML, alone or both together.
-const BREAKS: [char; 2] = ['\r', '\n'];
+pub(super) const BREAKS: [char; 2] = ['\r', '\n'];
 
 /// A piece of a text, and what comes in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]

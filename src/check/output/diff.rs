@@ -8,7 +8,11 @@ use super::shown::{shown, visible};
 /// The diff of a file. Styled, it is for people: with colours, and without what a terminal would
 /// obey.
 pub fn diff(name: &str, [before, after]: [&str; 2], styled: bool) -> String {
-    let name = shown(name);
+    let mut name = shown(name);
+    if !styled && name.contains(' ') {
+        // Without it, patch takes the first word for the name.
+        name.push('\t');
+    }
     let diff = TextDiff::from_lines(before, after);
     let text = diff.unified_diff().header(&name, &name).to_string();
     if !styled {
@@ -41,6 +45,11 @@ mod tests {
         let windows = texts.map(|text| text.replace('\n', "\r\n"));
         let [before, after] = &windows;
         assert!(diff("a", [before, after], false).contains("\n a: 1\r\n-b: 2\r\n"));
+        let spaced = diff("a b.yaml", texts, false);
+        assert!(
+            spaced.starts_with("--- a b.yaml\t\n+++ a b.yaml\t\n@@"),
+            "{spaced}"
+        );
     }
 
     #[test]

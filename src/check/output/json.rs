@@ -223,8 +223,5 @@ pub(super) fn render(report: &Report) -> String {
         problems,
         oddities,
     };
-    // Strings, numbers, lists and structs: nothing of them can fail.
-    let mut text = serde_json::to_string_pretty(&output).unwrap_or_default();
-    text.push('\n');
-    text
+    super::json(&output)
 }

@@ -69,10 +69,7 @@ pub(super) fn render(report: &Report) -> String {
             },
         }],
     };
-    // Strings, numbers, lists and structs: nothing of them can fail.
-    let mut text = serde_json::to_string_pretty(&log).unwrap_or_default();
-    text.push('\n');
-    text
+    super::json(&log)
 }
 
 fn descriptor(rule: &'static Rule) -> Descriptor {

@@ -1,0 +1,217 @@
+//! The chart, installed by Helm in the cluster.
+//!
+//! Simulated nodes run no containers: the replicas run beside the API server, with the arguments of the Deployment,
+//! the ConfigMap, the token of the ServiceAccount and the Service's name; the Service itself is made to lead to
+//! them.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::balancer::Balancer;
+use crate::cluster::Cluster;
+use crate::eventually;
+use crate::kubectl::Namespace;
+use crate::process::Process;
+use crate::transom::{LABEL, PROGRAM, calls, start};
+
+pub(crate) const CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/charts/transom");
+
+pub(crate) const CONFIGURATIONS: [&str; 2] = [
+    "mutatingwebhookconfigurations",
+    "validatingwebhookconfigurations",
+];
+
+pub(crate) struct Release<'a> {
+    pub(crate) cluster: &'a Cluster,
+    /// Of release, namespace, and of all that the chart names: it contains "transom".
+    name: &'static str,
+    pub(crate) namespace: Namespace<'a>,
+    balancer: Balancer,
+    kubeconfig: PathBuf,
+    replicas: Vec<Replica>,
+}
+
+pub(crate) struct Replica {
+    process: Process,
+    pub(crate) address: SocketAddr,
+    pub(crate) admin_address: SocketAddr,
+}
+
+impl<'a> Release<'a> {
+    /// `helm install`, for the namespaces that are made by [`Self::watched`], and two replicas started at once.
+    pub(crate) fn install(cluster: &'a Cluster, name: &'static str, values: &Value) -> Self {
+        let namespace = cluster.namespace(name, &[]);
+        let balancer = Balancer::start();
+        let mut all = json!({"service": {"port": balancer.port()}, "drainSeconds": 1});
+        for webhook in ["mutating", "validating"] {
+            all["webhook"][webhook]["namespaceSelector"]["matchLabels"] = json!({LABEL: name});
+        }
+        json_patch::merge(&mut all, values);
+        namespace.file("values.yaml", &all.to_string());
+        let mut release = Self {
+            cluster,
+            name,
+            namespace,
+            balancer,
+            kubeconfig: PathBuf::new(),
+            replicas: Vec::new(),
+        };
+        release.helm(&["install", name, CHART, "--values=values.yaml", "--wait"]);
+        let token = release.namespace.ok(&["create", "token", name]);
+        release.kubeconfig = cluster.kubeconfig(name, token.trim());
+        let external = r#"{"spec":{"type":"ExternalName","externalName":"localhost",
+            "clusterIP":null,"clusterIPs":null,"ipFamilies":null,"ipFamilyPolicy":null}}"#;
+        let patch = ["patch", "service", name, "--type=merge", "-p", external];
+        release.namespace.ok(&patch);
+        let replicas: Vec<_> = std::thread::scope(|scope| {
+            let starting = [0, 1].map(|number| {
+                scope.spawn({
+                    let release = &release;
+                    move || release.replica(number)
+                })
+            });
+            starting.map(|replica| replica.join().unwrap()).into()
+        });
+        release.replicas = replicas;
+        release.balance();
+        release
+    }
+
+    /// A namespace that the release sees, with these labels besides.
+    pub(crate) fn watched(&self, name: &str, labels: &[(&str, &str)]) -> Namespace<'a> {
+        let labels = [&[(LABEL, self.name)], labels].concat();
+        self.cluster.namespace(name, &labels)
+    }
+
+    /// Helm in the release's namespace; it must succeed.
+    pub(crate) fn helm(&self, args: &[&str]) -> String {
+        self.try_helm(args).unwrap_or_else(|told| panic!("{told}"))
+    }
+
+    /// Helm in the release's namespace: what it printed, or why it did not succeed.
+    pub(crate) fn try_helm(&self, args: &[&str]) -> Result<String, String> {
+        let args = [args, &["--namespace", self.name]].concat();
+        helm(self.cluster, self.namespace.files(), &args)
+    }
+
+    /// Starts a replica as the Deployment says.
+    fn replica(&self, number: usize) -> Replica {
+        let directory = self
+            .cluster
+            .directory()
+            .join(format!("{}-{number}", self.name));
+        std::fs::create_dir_all(&directory).unwrap();
+        let config = format!("{}-config", self.name);
+        let config = self.namespace.get(&["configmap", &config]);
+        let config = config["data"]["config.yaml"].as_str().unwrap();
+        std::fs::write(directory.join("config.yaml"), config).unwrap();
+        let deployment = self.namespace.get(&["deployment", self.name]);
+        let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+        let mut program = Command::new(PROGRAM);
+        for argument in container["args"].as_array().unwrap() {
+            let argument = argument.as_str().unwrap();
+            // Where it listens, and where its files are, is the machine's.
+            program.arg(match argument.split_once('=') {
+                Some((flag @ ("--bind" | "--admin-bind"), _)) => format!("{flag}=127.0.0.1:0"),
+                Some(("--config", "/etc/transom/config.yaml")) => "--config=config.yaml".to_owned(),
+                _ => argument.to_owned(),
+            });
+        }
+        program.env("TRANSOM_NAMESPACE", self.name);
+        program.env("KUBECONFIG", &self.kubeconfig);
+        let (process, [address, admin_address]) = start(&directory, "transom", &program);
+        Replica {
+            process,
+            address,
+            admin_address,
+        }
+    }
+
+    /// As a Deployment replaces a pod: a new one is ready before an old one gets no more connections and ends.
+    pub(crate) fn restart(&mut self, number: usize) {
+        let new = self.replica(number);
+        let old = std::mem::replace(&mut self.replicas[number], new);
+        self.balance();
+        assert_eq!(old.process.stop(), Some(0));
+    }
+
+    /// All replicas end, and there is nobody behind the Service.
+    pub(crate) fn stop(&mut self) {
+        self.balancer.lead_to(Vec::new());
+        for replica in self.replicas.drain(..) {
+            assert_eq!(replica.process.stop(), Some(0));
+        }
+    }
+
+    pub(crate) fn replicas(&self) -> &[Replica] {
+        &self.replicas
+    }
+
+    /// The caBundle of each entry of both webhook configurations.
+    pub(crate) fn bundles(&self) -> Vec<Value> {
+        let configurations = CONFIGURATIONS.map(|kind| self.namespace.get(&[kind, self.name]));
+        let entries = configurations
+            .iter()
+            .flat_map(|c| c["webhooks"].as_array().unwrap());
+        entries
+            .map(|entry| entry["clientConfig"]["caBundle"].clone())
+            .collect()
+    }
+
+    fn balance(&self) {
+        let addresses = self.replicas.iter().map(|replica| replica.address);
+        self.balancer.lead_to(addresses.collect());
+    }
+
+    /// `transom probe` of each replica by itself, trusting what the webhook configurations say.
+    pub(crate) fn probe(&self) {
+        for replica in &self.replicas {
+            let address = replica.address.to_string();
+            let mut program = Command::new(PROGRAM);
+            program
+                .args([
+                    "probe",
+                    "--webhook-configuration",
+                    self.name,
+                    "--connect-to",
+                    &address,
+                ])
+                .env(
+                    "KUBECONFIG",
+                    self.cluster.directory().join("admin.kubeconfig"),
+                );
+            // The caBundle may still be on its way.
+            eventually("transom probe", || {
+                program.output().unwrap().status.success().then_some(())
+            });
+        }
+    }
+
+    /// How many reviews each replica has answered, of the mutating and of the validating webhook.
+    pub(crate) fn answered(&self) -> Vec<[u64; 2]> {
+        let replicas = self.replicas.iter();
+        let count = |replica: &Replica| {
+            ["mutate", "validate"].map(|webhook| calls(replica.admin_address, webhook))
+        };
+        replicas.map(count).collect()
+    }
+}
+
+/// Helm, run in this directory by who may do everything: what it printed, or why it did not succeed.
+pub(crate) fn helm(cluster: &Cluster, directory: &Path, args: &[&str]) -> Result<String, String> {
+    let output = Command::new(cluster.program("helm"))
+        .args(args)
+        .current_dir(directory)
+        .env("HOME", cluster.directory())
+        .env("KUBECONFIG", cluster.directory().join("admin.kubeconfig"))
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match output.status.success() {
+        true => Ok(text(&output.stdout)),
+        false => Err(text(&output.stdout) + &text(&output.stderr)),
+    }
+}

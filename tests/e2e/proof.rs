@@ -1,0 +1,262 @@
+//! The whole story: a cluster without Transom, with it as the chart installs it, and without it again.
+
+use std::collections::BTreeMap;
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::chart::{CHART, CONFIGURATIONS, Release};
+use crate::cluster::Cluster;
+use crate::kubectl::Namespace;
+use crate::transom::LABEL;
+use crate::{WINDOWS_IMAGE, eventually, windows_pod};
+
+tests![windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall];
+
+fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(cluster: &Cluster) {
+    // The API server counts what it asks by the webhooks' names, which those of other tests have as well.
+    let cluster = &Cluster::start(cluster.assets());
+    // Without Transom.
+    let before = cluster.namespace("before", &[(LABEL, "transom")]);
+    let web = run(&before, "web", WINDOWS_IMAGE);
+    assert!(web.iter().all(|pod| node(pod).starts_with("linux-")));
+    let linux = run(&before, "proxy", "nginx:1.29");
+    let deployment = before.get(&["deployment", "proxy"]);
+
+    // With it.
+    let mut release = Release::install(cluster, "transom", &json!({}));
+    release.probe();
+    let with = release.watched("with", &[]);
+    settle(&with);
+    let calls = cluster.webhook_calls();
+    let same = run(&with, "proxy", "nginx:1.29");
+    assert_eq!(cluster.webhook_calls(), calls, "Linux is off the wire");
+    assert!(same.iter().all(|pod| node(pod).starts_with("linux-")));
+    let spec = &with.get(&["deployment", "proxy"])["spec"];
+    assert_eq!(spec, &deployment["spec"]);
+    assert_eq!(same.len(), linux.len());
+    for (with, before) in same.iter().zip(&linux) {
+        assert_eq!(without_chance(with), without_chance(before));
+    }
+    let web = run(&with, "web", WINDOWS_IMAGE);
+    assert!(web.iter().all(|pod| node(pod).starts_with("windows-")));
+    let root = manifest("root", WINDOWS_IMAGE).replace(
+        "    spec:\n",
+        "    spec:\n      securityContext: {runAsUser: 1000}\n",
+    );
+    let refused = with.apply("root.yaml", &root);
+    insta::assert_snapshot!("refused", refused);
+    let lenient = release.watched("lenient", &[("transom.dev/mode", "warn")]);
+    let warned = lenient.apply("root.yaml", &root);
+    assert!(warned.succeeded(), "{warned}");
+    assert!(warned.stderr.contains("WIN101"), "{warned}");
+
+    // Whatever happens to the release.
+    works(&release, &with);
+    let bundles = release.bundles();
+    release.helm(&[
+        "upgrade",
+        "transom",
+        CHART,
+        "--values=values.yaml",
+        "--set=log.level=debug",
+        "--wait",
+    ]);
+    works(&release, &with);
+    release.restart(0);
+    works(&release, &with);
+    release.helm(&["rollback", "transom", "1", "--wait"]);
+    works(&release, &with);
+    release.restart(1);
+    works(&release, &with);
+    assert_eq!(release.bundles(), bundles, "Helm leaves the caBundle alone");
+
+    // Whatever somebody does to the CA.
+    for kind in CONFIGURATIONS {
+        let patch = r#"[{"op":"replace","path":"/webhooks/0/clientConfig/caBundle","value":""}]"#;
+        release
+            .namespace
+            .ok(&["patch", kind, "transom", "--type=json", "-p", patch]);
+    }
+    eventually("the caBundle is put right", || {
+        (release.bundles() == bundles).then_some(())
+    });
+    works(&release, &with);
+    release.namespace.ok(&["delete", "secret", "transom-ca"]);
+    eventually("the Secret is there again", || {
+        let secret = release
+            .namespace
+            .kubectl(&["get", "secret", "transom-ca", "-o", "json"]);
+        secret.stdout.contains("ca.crt").then_some(())
+    });
+    works(&release, &with);
+    release.helm(&[
+        "upgrade",
+        "transom",
+        CHART,
+        "--values=values.yaml",
+        "--set=commonLabels.team=platform",
+        "--wait",
+    ]);
+    works(&release, &with);
+
+    // Without it again: the webhooks go before what answers them.
+    release.helm(&["uninstall", "transom", "--wait"]);
+    let kinds = CONFIGURATIONS.join(",");
+    let left = release.namespace.ok(&["get", &kinds, "-o", "name"]);
+    assert!(
+        !left.lines().any(|line| line.ends_with("/transom")),
+        "{left}"
+    );
+    let deleted = eventually("the audit events of the uninstallation", || {
+        let resource = |event: &Value| event["objectRef"]["resource"].as_str().map(str::to_owned);
+        let events = cluster.audit();
+        let events = events
+            .iter()
+            .filter(|event| event["verb"] == "delete" && event["objectRef"]["name"] == "transom");
+        let deleted: Vec<_> = events.filter_map(resource).collect();
+        let all =
+            deleted.iter().any(|r| r == "services") && deleted.iter().any(|r| r == "deployments");
+        all.then_some(deleted)
+    });
+    let place = |resource: &str| deleted.iter().position(|r| r == resource);
+    for configuration in CONFIGURATIONS {
+        for needed in ["services", "deployments"] {
+            assert!(place(configuration) < place(needed), "{deleted:?}");
+        }
+    }
+    release.stop();
+    let after = run(&with, "after", WINDOWS_IMAGE);
+    assert!(after.iter().all(|pod| node(pod).starts_with("linux-")));
+}
+
+/// The API server learns of webhooks, and of their caBundle, a moment after they are written.
+pub(crate) fn settle(namespace: &Namespace<'_>) {
+    eventually("the webhooks are called", || {
+        works_once(namespace).then_some(())
+    });
+}
+
+/// A Windows pod is patched and a bad one is refused, by each of the replicas and by nobody else: the API server asks as
+/// often as pods come, and they answer as often as it asks.
+fn works(release: &Release<'_>, namespace: &Namespace<'_>) {
+    release.probe();
+    settle(namespace);
+    let cluster = release.cluster;
+    let (asked, answered) = (cluster.webhook_calls(), release.answered());
+
+    let told = namespace.apply("good.yaml", &windows_pod("good").to_string());
+    assert!(told.succeeded(), "{told}");
+    let good = namespace.get(&["pod", "good"]);
+    assert_eq!(good["spec"]["os"]["name"], "windows");
+    assert_eq!(good["spec"]["nodeSelector"]["kubernetes.io/os"], "windows");
+    namespace.ok(&["delete", "pod", "good", "--force", "--grace-period=0"]);
+    let told = namespace.apply("bad.yaml", &bad_pod().to_string());
+    assert!(told.stderr.contains("WIN202"), "{told}");
+
+    // One command after the other is one connection of the API server, and one replica.
+    let pods = [windows_pod("good"), bad_pod()];
+    let many = vec![pods.clone(); 4].concat();
+    let path = format!("/api/v1/namespaces/{}/pods?dryRun=All", namespace.name());
+    let mut sent = 1;
+    eventually("each replica has answered", || {
+        cluster.api().for_each(&many, async |connection, pod| {
+            let (status, _) = connection
+                .send(Method::POST, &path, Some(pod))
+                .await
+                .unwrap();
+            assert_eq!(status, if *pod == pods[0] { 201 } else { 403 });
+        });
+        sent += 4;
+        let rises = rises(&answered, &release.answered());
+        rises.iter().flatten().all(|rise| *rise > 0).then_some(())
+    });
+
+    let mut now = cluster.webhook_calls();
+    for (webhook, before) in asked {
+        *now.get_mut(&webhook).unwrap() -= before;
+    }
+    now.retain(|_, rise| *rise > 0);
+    // Of each pair one is refused, by the validating webhook.
+    let wanted = [
+        ("mutate.transom.dev", false, 2 * sent),
+        ("validate.transom.dev", false, sent),
+        ("validate.transom.dev", true, sent),
+    ];
+    let wanted = wanted.map(|(name, refused, calls)| ((name.to_owned(), refused), calls));
+    assert_eq!(now, BTreeMap::from(wanted));
+    let rises = rises(&answered, &release.answered());
+    let sum = |webhook: usize| rises.iter().map(|replica| replica[webhook]).sum::<u64>();
+    assert_eq!([sum(0), sum(1)], [2 * sent, 2 * sent]);
+}
+
+/// What was added to each number.
+fn rises(before: &[[u64; 2]], now: &[[u64; 2]]) -> Vec<[u64; 2]> {
+    let pairs = before.iter().zip(now);
+    pairs
+        .map(|(before, now)| [now[0] - before[0], now[1] - before[1]])
+        .collect()
+}
+
+fn bad_pod() -> Value {
+    let mut pod = windows_pod("bad");
+    pod["spec"]["hostPID"] = json!(true);
+    pod
+}
+
+fn works_once(namespace: &Namespace<'_>) -> bool {
+    namespace.file("good.yaml", &windows_pod("good").to_string());
+    namespace.file("bad.yaml", &bad_pod().to_string());
+    let create =
+        |file: &str| namespace.kubectl(&["create", "--dry-run=server", "-o", "json", "-f", file]);
+    let good = create("good.yaml");
+    assert!(good.succeeded(), "{good}");
+    let good: Value = serde_json::from_str(&good.stdout).unwrap();
+    let bad = create("bad.yaml");
+    good["spec"]["os"]["name"] == "windows" && bad.stderr.contains("WIN202")
+}
+
+pub(crate) fn manifest(name: &str, image: &str) -> String {
+    format!(
+        "
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: {name}}}
+spec:
+  replicas: 2
+  selector: {{matchLabels: {{app: {name}}}}}
+  template:
+    metadata: {{labels: {{app: {name}}}}}
+    spec:
+      containers:
+      - {{name: main, image: '{image}'}}
+"
+    )
+}
+
+/// Applies a Deployment, waits until it has been rolled out; its pods.
+fn run(namespace: &Namespace<'_>, name: &str, image: &str) -> Vec<Value> {
+    let told = namespace.apply("deployment.yaml", &manifest(name, image));
+    assert!(told.succeeded(), "{told}");
+    let deployment = format!("deployment/{name}");
+    namespace.ok(&["rollout", "status", &deployment, "--timeout=60s"]);
+    let pods = namespace.pods(name);
+    assert_eq!(pods.len(), 2);
+    pods
+}
+
+/// The node that a pod runs on.
+pub(crate) fn node(pod: &Value) -> &str {
+    assert_eq!(pod["status"]["phase"], "Running", "{pod}");
+    pod["spec"]["nodeName"].as_str().unwrap()
+}
+
+/// A pod's spec without what differs from pod to pod: its node, and the random name of its token's volume.
+fn without_chance(pod: &Value) -> Value {
+    let spec = &pod["spec"];
+    let volume = spec["volumes"][0]["name"].as_str().unwrap();
+    let text = spec.to_string().replace(volume, "token");
+    let mut spec: Value = serde_json::from_str(&text).unwrap();
+    spec["nodeName"] = json!("");
+    spec
+}
