@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::chart::{CHART, CONFIGURATIONS, Release};
 use crate::cluster::Cluster;
 use crate::kubectl::Namespace;
-use crate::transom::LABEL;
+use crate::transom::{LABEL, admin};
 use crate::{WINDOWS_IMAGE, eventually, windows_pod};
 
 tests![windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall];
@@ -28,6 +28,7 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
     release.probe();
     let with = release.watched("with", &[]);
     settle(&with);
+    helm_test(&release);
     let calls = cluster.webhook_calls();
     let same = run(&with, "proxy", "nginx:1.29");
     assert_eq!(cluster.webhook_calls(), calls, "Linux is off the wire");
@@ -125,9 +126,43 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
             assert!(place(configuration) < place(needed), "{deleted:?}");
         }
     }
+    // A replica that is still there would fill in a Secret that is lost: it has noticed, and may not any more.
+    let is_gone = |release: &Release<'_>| {
+        let secret = ["get", "secret", "transom-ca"];
+        release
+            .namespace
+            .kubectl(&secret)
+            .stderr
+            .contains("NotFound")
+    };
+    for replica in release.replicas() {
+        eventually("a replica has noticed", || {
+            let told = admin(replica.admin_address, "/readyz?verbose");
+            told.contains("cannot read").then_some(())
+        });
+    }
+    assert!(is_gone(&release));
     release.stop();
+    assert!(is_gone(&release));
     let after = run(&with, "after", WINDOWS_IMAGE);
     assert!(after.iter().all(|pod| node(pod).starts_with("linux-")));
+}
+
+/// It says what it found, and leaves nothing behind but the pod that failed.
+fn helm_test(release: &Release<'_>) {
+    let left = || {
+        let kinds = "clusterroles,clusterrolebindings,serviceaccounts,pods";
+        let names = release.namespace.ok(&["get", kinds, "-o", "name"]);
+        let of_test = names.lines().filter(|name| name.ends_with("/transom-test"));
+        of_test.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let told = release.deserted(|| release.test()).unwrap_err();
+    assert!(told.contains("pod transom-test failed"), "{told}");
+    assert_eq!(left(), ["pod/transom-test"]);
+    let told = release.test().unwrap();
+    assert_eq!(told.matches("ok   ").count(), 5, "{told}");
+    assert_eq!(told.lines().count(), 5, "{told}");
+    assert_eq!(left(), Vec::<String>::new());
 }
 
 /// The API server learns of webhooks, and of their caBundle, a moment after they are written.
@@ -141,6 +176,7 @@ fn settle(namespace: &Namespace<'_>) {
 /// often as pods come, and they answer as often as it asks.
 fn works(release: &Release<'_>, namespace: &Namespace<'_>) {
     release.probe();
+    release.reconnect();
     settle(namespace);
     let cluster = release.cluster;
     let (asked, answered) = (cluster.webhook_calls(), release.answered());
