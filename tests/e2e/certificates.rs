@@ -19,15 +19,15 @@ use crate::transom::metric;
 use crate::{eventually, windows_pod};
 
 tests![
-    replicas_that_start_at_once_agree_on_one_ca_and_heal_what_others_do_to_it,
     a_rotation_of_leaf_and_ca_fails_no_request,
+    replicas_that_start_at_once_agree_on_one_ca_and_heal_what_others_do_to_it,
 ];
 
 /// Requests that are on their way at the same time.
 const LOAD: usize = 4;
 
 /// Between two requests of one of them: other tests run on the same machine.
-const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(100);
 
 fn fail() -> Value {
     json!({"mutating": {"failurePolicy": "Fail"}, "validating": {"failurePolicy": "Fail"}})
