@@ -161,7 +161,8 @@ impl<'a> Release<'a> {
             .collect()
     }
 
-    fn balance(&self) {
+    /// All replicas get their share again.
+    pub(crate) fn balance(&self) {
         let addresses = self.replicas.iter().map(|replica| replica.address);
         self.balancer.lead_to(addresses.collect());
     }
@@ -242,8 +243,9 @@ impl<'a> Release<'a> {
         done
     }
 
-    /// Has the API server connect anew, and so to all replicas as soon as it needs several connections.
-    pub(crate) fn reconnect(&self) {
+    /// All that the API server asks from here on is for this replica.
+    pub(crate) fn lead_to(&self, number: usize) {
+        self.balancer.lead_to(vec![self.replicas[number].address]);
         self.balancer.cut();
     }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::chart::{CHART, CONFIGURATIONS, Release};
@@ -53,7 +52,7 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
     assert!(warned.stderr.contains("WIN101"), "{warned}");
 
     // Whatever happens to the release.
-    works(&release, &with);
+    works(&release, &with, "install");
     let bundles = release.bundles();
     release.helm(&[
         "upgrade",
@@ -63,13 +62,13 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
         "--set=log.level=debug",
         "--wait",
     ]);
-    works(&release, &with);
+    works(&release, &with, "upgrade");
     release.restart(0);
-    works(&release, &with);
+    works(&release, &with, "restart-0");
     release.helm(&["rollback", "transom", "1", "--wait"]);
-    works(&release, &with);
+    works(&release, &with, "rollback");
     release.restart(1);
-    works(&release, &with);
+    works(&release, &with, "restart-1");
     assert_eq!(release.bundles(), bundles, "Helm leaves the caBundle alone");
 
     // Whatever somebody does to the CA.
@@ -82,7 +81,7 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
     eventually("the caBundle is put right", || {
         (release.bundles() == bundles).then_some(())
     });
-    works(&release, &with);
+    works(&release, &with, "bundle");
     release.namespace.ok(&["delete", "secret", "transom-ca"]);
     eventually("the Secret is there again", || {
         let secret = release
@@ -90,7 +89,7 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
             .kubectl(&["get", "secret", "transom-ca", "-o", "json"]);
         secret.stdout.contains("ca.crt").then_some(())
     });
-    works(&release, &with);
+    works(&release, &with, "secret");
     release.helm(&[
         "upgrade",
         "transom",
@@ -99,7 +98,7 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
         "--set=commonLabels.team=platform",
         "--wait",
     ]);
-    works(&release, &with);
+    works(&release, &with, "upgrade-again");
 
     // Without it again: the webhooks go before what answers them.
     release.helm(&["uninstall", "transom", "--wait"]);
@@ -167,89 +166,55 @@ fn helm_test(release: &Release<'_>) {
 
 /// The API server learns of webhooks, and of their caBundle, a moment after they are written.
 fn settle(namespace: &Namespace<'_>) {
-    eventually("the webhooks are called", || {
-        works_once(namespace).then_some(())
-    });
-}
-
-/// A Windows pod is patched and a bad one is refused, by each of the replicas and by nobody else: the API server asks as
-/// often as pods come, and they answer as often as it asks.
-fn works(release: &Release<'_>, namespace: &Namespace<'_>) {
-    release.probe();
-    release.reconnect();
-    settle(namespace);
-    let cluster = release.cluster;
-    let (asked, answered) = (cluster.webhook_calls(), release.answered());
-
-    let told = namespace.apply("good.yaml", &windows_pod("good").to_string());
-    assert!(told.succeeded(), "{told}");
-    let good = namespace.get(&["pod", "good"]);
-    assert_eq!(good["spec"]["os"]["name"], "windows");
-    assert_eq!(good["spec"]["nodeSelector"]["kubernetes.io/os"], "windows");
-    namespace.ok(&["delete", "pod", "good", "--force", "--grace-period=0"]);
-    let told = namespace.apply("bad.yaml", &bad_pod().to_string());
-    assert!(told.stderr.contains("WIN202"), "{told}");
-
-    // One command after the other is one connection of the API server, and one replica.
     let pods = [windows_pod("good"), bad_pod()];
-    let many = vec![pods.clone(); 4].concat();
-    let path = format!("/api/v1/namespaces/{}/pods?dryRun=All", namespace.name());
-    let mut sent = 1;
-    eventually("each replica has answered", || {
-        cluster.api().for_each(&many, async |connection, pod| {
-            let (status, _) = connection
-                .send(Method::POST, &path, Some(pod))
-                .await
-                .unwrap();
-            assert_eq!(status, if *pod == pods[0] { 201 } else { 403 });
-        });
-        sent += 4;
-        let rises = rises(&answered, &release.answered());
-        rises.iter().flatten().all(|rise| *rise > 0).then_some(())
+    eventually("the webhooks are called", || {
+        let [good, bad] = pods.each_ref().map(|pod| namespace.dry_run(pod));
+        assert_eq!(good.0, 201);
+        (good.1["spec"]["os"]["name"] == "windows" && bad.0 == 403).then_some(())
     });
-
-    let mut now = cluster.webhook_calls();
-    for (webhook, before) in asked {
-        *now.get_mut(&webhook).unwrap() -= before;
-    }
-    now.retain(|_, rise| *rise > 0);
-    // Of each pair one is refused, by the validating webhook.
-    let wanted = [
-        ("mutate.transom.dev", false, 2 * sent),
-        ("validate.transom.dev", false, sent),
-        ("validate.transom.dev", true, sent),
-    ];
-    let wanted = wanted.map(|(name, refused, calls)| ((name.to_owned(), refused), calls));
-    assert_eq!(now, BTreeMap::from(wanted));
-    let rises = rises(&answered, &release.answered());
-    let sum = |webhook: usize| rises.iter().map(|replica| replica[webhook]).sum::<u64>();
-    assert_eq!([sum(0), sum(1)], [2 * sent, 2 * sent]);
 }
 
-/// What was added to each number.
-fn rises(before: &[[u64; 2]], now: &[[u64; 2]]) -> Vec<[u64; 2]> {
-    let pairs = before.iter().zip(now);
-    pairs
-        .map(|(before, now)| [now[0] - before[0], now[1] - before[1]])
-        .collect()
+/// A Windows pod is patched and a bad one is refused, by each of the replicas while it is alone: the API server asks as
+/// often as pods come, and the replica answers as often as it asks.
+fn works(release: &Release<'_>, namespace: &Namespace<'_>, when: &str) {
+    release.probe();
+    for number in 0..release.replicas().len() {
+        release.lead_to(number);
+        settle(namespace);
+        let cluster = release.cluster;
+        let (asked, mut answered) = (cluster.webhook_calls(), release.answered());
+
+        let mut good = windows_pod(&format!("{when}-{number}"));
+        namespace.file("good.yaml", &good.to_string());
+        good = serde_json::from_str(&namespace.ok(&["apply", "-o", "json", "-f", "good.yaml"]))
+            .unwrap();
+        assert_eq!(good["spec"]["os"]["name"], "windows");
+        assert_eq!(good["spec"]["nodeSelector"]["kubernetes.io/os"], "windows");
+        let told = namespace.apply("bad.yaml", &bad_pod().to_string());
+        assert!(told.stderr.contains("WIN202"), "{told}");
+
+        let mut now = cluster.webhook_calls();
+        for (webhook, before) in asked {
+            *now.get_mut(&webhook).unwrap() -= before;
+        }
+        now.retain(|_, rise| *rise > 0);
+        let wanted = [
+            ("mutate.transom.dev", false, 2),
+            ("validate.transom.dev", false, 1),
+            ("validate.transom.dev", true, 1),
+        ];
+        let wanted = wanted.map(|(name, refused, calls)| ((name.to_owned(), refused), calls));
+        assert_eq!(now, BTreeMap::from(wanted));
+        answered[number] = answered[number].map(|count| count + 2);
+        assert_eq!(release.answered(), answered);
+    }
+    release.balance();
 }
 
 fn bad_pod() -> Value {
     let mut pod = windows_pod("bad");
     pod["spec"]["hostPID"] = json!(true);
     pod
-}
-
-fn works_once(namespace: &Namespace<'_>) -> bool {
-    namespace.file("good.yaml", &windows_pod("good").to_string());
-    namespace.file("bad.yaml", &bad_pod().to_string());
-    let create =
-        |file: &str| namespace.kubectl(&["create", "--dry-run=server", "-o", "json", "-f", file]);
-    let good = create("good.yaml");
-    assert!(good.succeeded(), "{good}");
-    let good: Value = serde_json::from_str(&good.stdout).unwrap();
-    let bad = create("bad.yaml");
-    good["spec"]["os"]["name"] == "windows" && bad.stderr.contains("WIN202")
 }
 
 fn manifest(name: &str, image: &str) -> String {
