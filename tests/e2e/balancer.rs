@@ -4,10 +4,12 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
 pub(crate) struct Balancer {
     port: u16,
     backends: Arc<Mutex<Vec<SocketAddr>>>,
+    cut: Arc<Notify>,
     _runtime: tokio::runtime::Runtime,
 }
 
@@ -24,6 +26,8 @@ impl Balancer {
         let port = listener.local_addr().unwrap().port();
         let backends = Arc::new(Mutex::new(Vec::<SocketAddr>::new()));
         let all = Arc::clone(&backends);
+        let cut = Arc::new(Notify::new());
+        let ends = Arc::clone(&cut);
         runtime.spawn(async move {
             while let Ok((mut client, _)) = listener.accept().await {
                 let next = {
@@ -34,9 +38,13 @@ impl Balancer {
                     all.rotate_left(1);
                     all[0]
                 };
+                let ends = Arc::clone(&ends);
                 tokio::spawn(async move {
                     if let Ok(mut replica) = TcpStream::connect(next).await {
-                        let _ = tokio::io::copy_bidirectional(&mut client, &mut replica).await;
+                        tokio::select! {
+                            _ = tokio::io::copy_bidirectional(&mut client, &mut replica) => {}
+                            () = ends.notified() => {}
+                        }
                     }
                 });
             }
@@ -44,6 +52,7 @@ impl Balancer {
         Self {
             port,
             backends,
+            cut,
             _runtime: runtime,
         }
     }
@@ -55,5 +64,10 @@ impl Balancer {
     /// New connections go to these; those that are open stay.
     pub(crate) fn lead_to(&self, backends: Vec<SocketAddr>) {
         *self.backends.lock().unwrap() = backends;
+    }
+
+    /// Ends the open connections: who comes again is led anew.
+    pub(crate) fn cut(&self) {
+        self.cut.notify_waiters();
     }
 }

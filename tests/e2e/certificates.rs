@@ -19,15 +19,15 @@ use crate::transom::metric;
 use crate::{eventually, windows_pod};
 
 tests![
-    replicas_that_start_at_once_agree_on_one_ca_and_heal_what_others_do_to_it,
     a_rotation_of_leaf_and_ca_fails_no_request,
+    replicas_that_start_at_once_agree_on_one_ca_and_heal_what_others_do_to_it,
 ];
 
 /// Requests that are on their way at the same time.
 const LOAD: usize = 4;
 
 /// Between two requests of one of them: other tests run on the same machine.
-const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(100);
 
 fn fail() -> Value {
     json!({"mutating": {"failurePolicy": "Fail"}, "validating": {"failurePolicy": "Fail"}})
@@ -38,14 +38,7 @@ fn replicas_that_start_at_once_agree_on_one_ca_and_heal_what_others_do_to_it(clu
     const HOST: &str = "transom-agreed.transom-agreed.svc";
     const SECRET: &str = "transom-agreed-ca";
     let release = Release::install(cluster, NAME, &json!({"webhook": fail()}));
-    release.watched("agreed", &[]);
-    let works = || {
-        let create = async |connection: &mut Connection| create(connection, "agreed").await;
-        eventually("a Windows pod is admitted and patched", || {
-            cluster.api().with(create).ok()
-        });
-    };
-
+    let namespace = release.watched("agreed", &[]);
     let data = || {
         let get = ["get", "secret", SECRET, "-o", "json"];
         let told = release.namespace.kubectl(&get);
@@ -70,7 +63,7 @@ fn replicas_that_start_at_once_agree_on_one_ca_and_heal_what_others_do_to_it(clu
     assert_eq!(written("created"), 1);
     let shown = shown(&release, HOST, &ca).unwrap();
     assert_eq!(shown.len(), 2, "a leaf for each replica");
-    works();
+    namespace.wait_until_patched();
 
     // Not what was agreed, until one of them has put it right.
     let other = STANDARD.encode(rcgen::KeyPair::generate().unwrap().serialize_pem());
@@ -89,13 +82,13 @@ fn replicas_that_start_at_once_agree_on_one_ca_and_heal_what_others_do_to_it(clu
         eventually("the Secret is as it was", || {
             (data() == agreed && written("restored") > before).then_some(())
         });
-        works();
+        namespace.wait_until_patched();
     }
     release.namespace.ok(&["delete", "secret", SECRET]);
     eventually("the Secret is there again", || {
         (data() == agreed).then_some(())
     });
-    works();
+    namespace.wait_until_patched();
 
     let stranger = cluster.client_config(1, "/")["caBundle"].clone();
     for kind in CONFIGURATIONS {
@@ -113,7 +106,7 @@ fn replicas_that_start_at_once_agree_on_one_ca_and_heal_what_others_do_to_it(clu
     eventually("the caBundle is as it was", || {
         (release.bundles() == bundles).then_some(())
     });
-    works();
+    namespace.wait_until_patched();
     assert_eq!(
         self::shown(&release, HOST, &ca).unwrap(),
         shown,
@@ -129,11 +122,7 @@ fn a_rotation_of_leaf_and_ca_fails_no_request(cluster: &Cluster) {
     let lifetimes = json!(["--ca-lifetime=60s", "--leaf-lifetime=20s"]);
     let values = json!({"webhook": fail(), "extraArgs": lifetimes});
     let release = Release::install(cluster, NAME, &values);
-    release.watched("rotation", &[]);
-    let create = async |connection: &mut Connection| create(connection, "rotation").await;
-    eventually("the webhooks are called", || {
-        cluster.api().with(create).ok()
-    });
+    release.watched("rotation", &[]).wait_until_patched();
 
     let ended = AtomicBool::new(false);
     let sent = AtomicU64::new(0);
@@ -188,7 +177,7 @@ fn a_rotation_of_leaf_and_ca_fails_no_request(cluster: &Cluster) {
 }
 
 /// A Windows pod, created for no longer than the answer takes; why it was not, or not patched.
-pub(crate) async fn create(connection: &mut Connection, namespace: &str) -> Result<(), String> {
+async fn create(connection: &mut Connection, namespace: &str) -> Result<(), String> {
     let pod = windows_pod("probe");
     let path = format!("/api/v1/namespaces/{namespace}/pods?dryRun=All");
     let answer = connection.send(Method::POST, &path, Some(&pod)).await;

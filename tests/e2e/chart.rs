@@ -161,7 +161,8 @@ impl<'a> Release<'a> {
             .collect()
     }
 
-    fn balance(&self) {
+    /// All replicas get their share again.
+    pub(crate) fn balance(&self) {
         let addresses = self.replicas.iter().map(|replica| replica.address);
         self.balancer.lead_to(addresses.collect());
     }
@@ -188,6 +189,64 @@ impl<'a> Release<'a> {
                 program.output().unwrap().status.success().then_some(())
             });
         }
+    }
+
+    /// `helm test`, whose pod is played here: the program runs with its arguments and the token of its account, and as it
+    /// ends, so does the pod.
+    pub(crate) fn test(&self) -> Result<String, String> {
+        std::thread::scope(|scope| {
+            let helm = scope.spawn(|| self.try_helm(&["test", self.name]));
+            let name = format!("{}-test", self.name);
+            let pod = eventually("the pod of helm test runs", || {
+                let get = ["get", "pod", &name, "-o", "json"];
+                let pod: Value = serde_json::from_str(&self.namespace.kubectl(&get).stdout).ok()?;
+                (pod["status"]["phase"] == "Running").then_some(pod)
+            });
+            let account = pod["spec"]["serviceAccountName"].as_str().unwrap();
+            let token = self.namespace.ok(&["create", "token", account]);
+            let args = pod["spec"]["containers"][0]["args"].as_array().unwrap();
+            let output = Command::new(PROGRAM)
+                .args(args.iter().map(|arg| arg.as_str().unwrap()))
+                .arg(format!("--connect-to=localhost:{}", self.balancer.port()))
+                .env("KUBECONFIG", self.cluster.kubeconfig(&name, token.trim()))
+                .output()
+                .unwrap();
+            let phase = if output.status.success() {
+                "Succeeded"
+            } else {
+                "Failed"
+            };
+            let status = json!({"status": {"phase": phase}}).to_string();
+            let patch = [
+                "patch",
+                "pod",
+                &name,
+                "--subresource=status",
+                "--type=merge",
+                "-p",
+                &status,
+            ];
+            self.namespace.ok(&patch);
+            let told = String::from_utf8(output.stdout).unwrap();
+            helm.join()
+                .unwrap()
+                .map(|_| told.clone())
+                .map_err(|error| error + &told)
+        })
+    }
+
+    /// What comes of it while there is nobody behind the Service.
+    pub(crate) fn deserted<T>(&self, act: impl FnOnce() -> T) -> T {
+        self.balancer.lead_to(Vec::new());
+        let done = act();
+        self.balance();
+        done
+    }
+
+    /// All that the API server asks from here on is for this replica.
+    pub(crate) fn lead_to(&self, number: usize) {
+        self.balancer.lead_to(vec![self.replicas[number].address]);
+        self.balancer.cut();
     }
 
     /// How many reviews each replica has answered, of the mutating and of the validating webhook.

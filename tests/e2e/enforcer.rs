@@ -5,11 +5,8 @@
 
 use serde_json::{Value, json};
 
-use crate::certificates::create;
 use crate::chart::{CHART, CONFIGURATIONS, Release};
 use crate::cluster::Cluster;
-use crate::eventually;
-use crate::http::Connection;
 
 tests![an_upgrade_stumbles_over_the_admissions_enforcer_only_where_it_was_let_in];
 
@@ -18,14 +15,8 @@ const MANAGER: &str = "admissionsenforcer";
 
 fn an_upgrade_stumbles_over_the_admissions_enforcer_only_where_it_was_let_in(cluster: &Cluster) {
     let release = Release::install(cluster, NAME, &json!({}));
-    release.watched("enforced", &[]);
-    let works = || {
-        let create = async |connection: &mut Connection| create(connection, "enforced").await;
-        eventually("a Windows pod is admitted and patched", || {
-            cluster.api().with(create).ok()
-        });
-    };
-    works();
+    let namespace = release.watched("enforced", &[]);
+    namespace.wait_until_patched();
     let bundles = release.bundles();
 
     // As the chart is: kept out, and upgrades go on.
@@ -41,22 +32,22 @@ fn an_upgrade_stumbles_over_the_admissions_enforcer_only_where_it_was_let_in(clu
     let enforced = self::selectors(&release);
     let has_requirement = |selector: &Value| selector.to_string().contains("control-plane");
     assert!(enforced.iter().all(has_requirement), "{enforced:?}");
-    works();
+    namespace.wait_until_patched();
     let told = upgrade(&release, &[without, "--set=log.level=info"]).unwrap_err();
     assert!(told.contains("conflict"), "{told}");
     assert!(told.contains(MANAGER), "{told}");
     assert!(told.contains("namespaceSelector"), "{told}");
     assert_eq!(self::selectors(&release), enforced);
-    works();
+    namespace.wait_until_patched();
 
     let forced = [without, "--set=log.level=info", "--force-conflicts"];
     upgrade(&release, &forced).unwrap();
     assert_eq!(self::selectors(&release), selectors);
     assert_eq!(release.bundles(), bundles, "the caBundle is not taken away");
-    works();
+    namespace.wait_until_patched();
     enforce(&release);
     assert_eq!(self::selectors(&release), enforced);
-    works();
+    namespace.wait_until_patched();
 }
 
 fn upgrade(release: &Release<'_>, args: &[&str]) -> Result<String, String> {

@@ -4,9 +4,11 @@ use std::fmt;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
+use hyper::Method;
 use serde_json::Value;
 
 use crate::cluster::Cluster;
+use crate::{eventually, windows_pod};
 
 pub(crate) struct Namespace<'a> {
     cluster: &'a Cluster,
@@ -72,6 +74,23 @@ impl<'a> Namespace<'a> {
     pub(crate) fn apply(&self, file: &str, manifest: &str) -> Told {
         self.file(file, manifest);
         self.kubectl(&["apply", "-f", file])
+    }
+
+    /// The status and the object, or why not, of a pod that is not to stay; asked without kubectl.
+    pub(crate) fn dry_run(&self, pod: &Value) -> (u16, Value) {
+        let path = format!("/api/v1/namespaces/{}/pods?dryRun=All", self.name);
+        let answer = self.cluster.api().ask(Method::POST, &path, Some(pod));
+        let (status, body) = answer.unwrap();
+        (status, serde_json::from_slice(&body).unwrap())
+    }
+
+    /// Waits until a Windows pod is admitted here, and patched.
+    pub(crate) fn wait_until_patched(&self) {
+        let pod = windows_pod("probe");
+        eventually("a Windows pod is admitted and patched", || {
+            let (status, pod) = self.dry_run(&pod);
+            (status == 201 && pod["spec"]["os"]["name"] == "windows").then_some(())
+        });
     }
 
     /// The pods with this label `app`.

@@ -64,10 +64,14 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 type Test = (&'static str, fn(&Cluster));
 
+/// At the same time, unless the command line says otherwise. They wait more than they work.
+const THREADS: usize = 4;
+
+/// Those that wait longest come first.
 const TESTS: &[&[Test]] = &[
-    proof::TESTS,
-    certificates::TESTS,
     daemon_sets::TESTS,
+    certificates::TESTS,
+    proof::TESTS,
     oracle::TESTS,
     availability::TESTS,
     conditions::TESTS,
@@ -85,7 +89,8 @@ const TESTS: &[&[Test]] = &[
 ];
 
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(THREADS);
     let Some(assets) = std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from) else {
         println!(
             "SKIPPED: e2e: KUBEBUILDER_ASSETS is not set; run: \

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use hyper::Method;
 use serde_json::{Value, json};
 
 use crate::chart::{CHART, CONFIGURATIONS, Release};
 use crate::cluster::Cluster;
 use crate::kubectl::Namespace;
-use crate::transom::LABEL;
+use crate::transom::{LABEL, admin};
 use crate::{WINDOWS_IMAGE, eventually, windows_pod};
 
 tests![windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall];
@@ -28,6 +27,7 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
     release.probe();
     let with = release.watched("with", &[]);
     settle(&with);
+    helm_test(&release);
     let calls = cluster.webhook_calls();
     let same = run(&with, "proxy", "nginx:1.29");
     assert_eq!(cluster.webhook_calls(), calls, "Linux is off the wire");
@@ -52,7 +52,7 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
     assert!(warned.stderr.contains("WIN101"), "{warned}");
 
     // Whatever happens to the release.
-    works(&release, &with);
+    works(&release, &with, "install");
     let bundles = release.bundles();
     release.helm(&[
         "upgrade",
@@ -62,13 +62,13 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
         "--set=log.level=debug",
         "--wait",
     ]);
-    works(&release, &with);
+    works(&release, &with, "upgrade");
     release.restart(0);
-    works(&release, &with);
+    works(&release, &with, "restart-0");
     release.helm(&["rollback", "transom", "1", "--wait"]);
-    works(&release, &with);
+    works(&release, &with, "rollback");
     release.restart(1);
-    works(&release, &with);
+    works(&release, &with, "restart-1");
     assert_eq!(release.bundles(), bundles, "Helm leaves the caBundle alone");
 
     // Whatever somebody does to the CA.
@@ -81,7 +81,7 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
     eventually("the caBundle is put right", || {
         (release.bundles() == bundles).then_some(())
     });
-    works(&release, &with);
+    works(&release, &with, "bundle");
     release.namespace.ok(&["delete", "secret", "transom-ca"]);
     eventually("the Secret is there again", || {
         let secret = release
@@ -89,7 +89,7 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
             .kubectl(&["get", "secret", "transom-ca", "-o", "json"]);
         secret.stdout.contains("ca.crt").then_some(())
     });
-    works(&release, &with);
+    works(&release, &with, "secret");
     release.helm(&[
         "upgrade",
         "transom",
@@ -98,7 +98,7 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
         "--set=commonLabels.team=platform",
         "--wait",
     ]);
-    works(&release, &with);
+    works(&release, &with, "upgrade-again");
 
     // Without it again: the webhooks go before what answers them.
     release.helm(&["uninstall", "transom", "--wait"]);
@@ -125,77 +125,90 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
             assert!(place(configuration) < place(needed), "{deleted:?}");
         }
     }
+    // A replica that is still there would fill in a Secret that is lost: it has noticed, and may not any more.
+    let is_gone = |release: &Release<'_>| {
+        let secret = ["get", "secret", "transom-ca"];
+        release
+            .namespace
+            .kubectl(&secret)
+            .stderr
+            .contains("NotFound")
+    };
+    for replica in release.replicas() {
+        eventually("a replica has noticed", || {
+            let told = admin(replica.admin_address, "/readyz?verbose");
+            told.contains("cannot read").then_some(())
+        });
+    }
+    assert!(is_gone(&release));
     release.stop();
+    assert!(is_gone(&release));
     let after = run(&with, "after", WINDOWS_IMAGE);
     assert!(after.iter().all(|pod| node(pod).starts_with("linux-")));
 }
 
+/// It says what it found, and leaves nothing behind but the pod that failed.
+fn helm_test(release: &Release<'_>) {
+    let left = || {
+        let kinds = "clusterroles,clusterrolebindings,serviceaccounts,pods";
+        let names = release.namespace.ok(&["get", kinds, "-o", "name"]);
+        let of_test = names.lines().filter(|name| name.ends_with("/transom-test"));
+        of_test.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let told = release.deserted(|| release.test()).unwrap_err();
+    assert!(told.contains("pod transom-test failed"), "{told}");
+    assert_eq!(left(), ["pod/transom-test"]);
+    let told = release.test().unwrap();
+    assert_eq!(told.matches("ok   ").count(), 5, "{told}");
+    assert_eq!(told.lines().count(), 5, "{told}");
+    assert_eq!(left(), Vec::<String>::new());
+}
+
 /// The API server learns of webhooks, and of their caBundle, a moment after they are written.
 pub(crate) fn settle(namespace: &Namespace<'_>) {
-    eventually("the webhooks are called", || {
-        works_once(namespace).then_some(())
-    });
-}
-
-/// A Windows pod is patched and a bad one is refused, by each of the replicas and by nobody else: the API server asks as
-/// often as pods come, and they answer as often as it asks.
-fn works(release: &Release<'_>, namespace: &Namespace<'_>) {
-    release.probe();
-    settle(namespace);
-    let cluster = release.cluster;
-    let (asked, answered) = (cluster.webhook_calls(), release.answered());
-
-    let told = namespace.apply("good.yaml", &windows_pod("good").to_string());
-    assert!(told.succeeded(), "{told}");
-    let good = namespace.get(&["pod", "good"]);
-    assert_eq!(good["spec"]["os"]["name"], "windows");
-    assert_eq!(good["spec"]["nodeSelector"]["kubernetes.io/os"], "windows");
-    namespace.ok(&["delete", "pod", "good", "--force", "--grace-period=0"]);
-    let told = namespace.apply("bad.yaml", &bad_pod().to_string());
-    assert!(told.stderr.contains("WIN202"), "{told}");
-
-    // One command after the other is one connection of the API server, and one replica.
     let pods = [windows_pod("good"), bad_pod()];
-    let many = vec![pods.clone(); 4].concat();
-    let path = format!("/api/v1/namespaces/{}/pods?dryRun=All", namespace.name());
-    let mut sent = 1;
-    eventually("each replica has answered", || {
-        cluster.api().for_each(&many, async |connection, pod| {
-            let (status, _) = connection
-                .send(Method::POST, &path, Some(pod))
-                .await
-                .unwrap();
-            assert_eq!(status, if *pod == pods[0] { 201 } else { 403 });
-        });
-        sent += 4;
-        let rises = rises(&answered, &release.answered());
-        rises.iter().flatten().all(|rise| *rise > 0).then_some(())
+    eventually("the webhooks are called", || {
+        let [good, bad] = pods.each_ref().map(|pod| namespace.dry_run(pod));
+        assert_eq!(good.0, 201);
+        (good.1["spec"]["os"]["name"] == "windows" && bad.0 == 403).then_some(())
     });
-
-    let mut now = cluster.webhook_calls();
-    for (webhook, before) in asked {
-        *now.get_mut(&webhook).unwrap() -= before;
-    }
-    now.retain(|_, rise| *rise > 0);
-    // Of each pair one is refused, by the validating webhook.
-    let wanted = [
-        ("mutate.transom.dev", false, 2 * sent),
-        ("validate.transom.dev", false, sent),
-        ("validate.transom.dev", true, sent),
-    ];
-    let wanted = wanted.map(|(name, refused, calls)| ((name.to_owned(), refused), calls));
-    assert_eq!(now, BTreeMap::from(wanted));
-    let rises = rises(&answered, &release.answered());
-    let sum = |webhook: usize| rises.iter().map(|replica| replica[webhook]).sum::<u64>();
-    assert_eq!([sum(0), sum(1)], [2 * sent, 2 * sent]);
 }
 
-/// What was added to each number.
-fn rises(before: &[[u64; 2]], now: &[[u64; 2]]) -> Vec<[u64; 2]> {
-    let pairs = before.iter().zip(now);
-    pairs
-        .map(|(before, now)| [now[0] - before[0], now[1] - before[1]])
-        .collect()
+/// A Windows pod is patched and a bad one is refused, by each of the replicas while it is alone: the API server asks as
+/// often as pods come, and the replica answers as often as it asks.
+fn works(release: &Release<'_>, namespace: &Namespace<'_>, when: &str) {
+    release.probe();
+    for number in 0..release.replicas().len() {
+        release.lead_to(number);
+        settle(namespace);
+        let cluster = release.cluster;
+        let (asked, mut answered) = (cluster.webhook_calls(), release.answered());
+
+        let mut good = windows_pod(&format!("{when}-{number}"));
+        namespace.file("good.yaml", &good.to_string());
+        good = serde_json::from_str(&namespace.ok(&["apply", "-o", "json", "-f", "good.yaml"]))
+            .unwrap();
+        assert_eq!(good["spec"]["os"]["name"], "windows");
+        assert_eq!(good["spec"]["nodeSelector"]["kubernetes.io/os"], "windows");
+        let told = namespace.apply("bad.yaml", &bad_pod().to_string());
+        assert!(told.stderr.contains("WIN202"), "{told}");
+
+        let mut now = cluster.webhook_calls();
+        for (webhook, before) in asked {
+            *now.get_mut(&webhook).unwrap() -= before;
+        }
+        now.retain(|_, rise| *rise > 0);
+        let wanted = [
+            ("mutate.transom.dev", false, 2),
+            ("validate.transom.dev", false, 1),
+            ("validate.transom.dev", true, 1),
+        ];
+        let wanted = wanted.map(|(name, refused, calls)| ((name.to_owned(), refused), calls));
+        assert_eq!(now, BTreeMap::from(wanted));
+        answered[number] = answered[number].map(|count| count + 2);
+        assert_eq!(release.answered(), answered);
+    }
+    release.balance();
 }
 
 fn bad_pod() -> Value {
@@ -204,6 +217,7 @@ fn bad_pod() -> Value {
     pod
 }
 
+<<<<<<< HEAD
 fn works_once(namespace: &Namespace<'_>) -> bool {
     namespace.file("good.yaml", &windows_pod("good").to_string());
     namespace.file("bad.yaml", &bad_pod().to_string());
@@ -217,6 +231,9 @@ fn works_once(namespace: &Namespace<'_>) -> bool {
 }
 
 pub(crate) fn manifest(name: &str, image: &str) -> String {
+=======
+fn manifest(name: &str, image: &str) -> String {
+>>>>>>> e2e
     format!(
         "
 apiVersion: apps/v1

@@ -191,7 +191,7 @@ pub(crate) fn calls(admin_address: SocketAddr, webhook: &str) -> u64 {
 
 /// The sum of a metric's lines with these labels.
 pub(crate) fn metric(admin_address: SocketAddr, name: &str, labels: &str) -> u64 {
-    let metrics = metrics(admin_address);
+    let metrics = admin(admin_address, "/metrics");
     let counted = metrics.lines().filter(|line| {
         let rest = line.strip_prefix(name);
         rest.is_some_and(|rest| rest.starts_with('{') && rest.contains(labels))
@@ -200,13 +200,14 @@ pub(crate) fn metric(admin_address: SocketAddr, name: &str, labels: &str) -> u64
     counted.map(count).sum()
 }
 
-fn metrics(address: SocketAddr) -> String {
+/// What the program tells its operators at this path.
+pub(crate) fn admin(address: SocketAddr, path: &str) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
     runtime.block_on(async {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        exchange(&mut stream, &get("/metrics")).await.body
+        exchange(&mut stream, &get(path)).await.body
     })
 }
