@@ -353,3 +353,29 @@ fn the_service_monitor_reads_the_port_of_the_service() {
     );
     assert_eq!(service["spec"]["ports"][1]["name"], "metrics");
 }
+
+/// The alerts are those of the file, which tests/monitoring.rs tries.
+#[test]
+fn the_prometheus_rule_has_the_alerts_of_the_file() {
+    let Some(helm) = helm() else { return };
+    let rendered = helm.ci("everything-on");
+    let rule = rendered.one("PrometheusRule");
+    assert_eq!(rule["metadata"]["labels"]["release"], "prometheus");
+    let file = super::read("charts/transom/files/alerts.yaml");
+    let mut want: Value = serde_saphyr::from_str(&file).unwrap();
+    for alert in want["groups"][0]["rules"].as_array_mut().unwrap() {
+        alert["labels"]["team"] = "windows".into();
+        let name = alert["alert"].as_str().unwrap().to_lowercase();
+        alert["annotations"]["runbook_url"] =
+            format!("https://runbooks.example.com/transom#{name}").into();
+    }
+    assert_eq!(rule["spec"], want);
+
+    let values = "prometheusRule: {enabled: true, alertLabels: {severity: none}}";
+    let rendered = helm.with(values).unwrap();
+    let rules = &rendered.one("PrometheusRule")["spec"]["groups"][0]["rules"];
+    for alert in rules.as_array().unwrap() {
+        assert_eq!(alert["labels"], json!({"severity": "none"}));
+    }
+    assert!(helm.with("{}").unwrap().all("PrometheusRule").is_empty());
+}

@@ -1,0 +1,133 @@
+//! Alerts: their expressions name only series that the program has, promtool tries each of them, and the chart makes
+//! a PrometheusRule of the same file.
+//!
+//! Not here: what an alert means to whoever gets it (docs/runbooks.md), how the chart is rendered (`chart`).
+#![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
+
+#[path = "support/series.rs"]
+mod series;
+
+use std::collections::BTreeSet;
+use std::io::{ErrorKind, Write};
+use std::process::Command;
+
+use serde_json::Value;
+use series::Series;
+
+const ALERTS: &str = include_str!("../charts/transom/files/alerts.yaml");
+const TESTS: &str = include_str!("alerts.yaml");
+
+fn rules() -> Vec<Value> {
+    let file: Value = serde_saphyr::from_str(ALERTS).unwrap();
+    let groups = file["groups"].as_array().unwrap();
+    let rules = groups.iter().flat_map(|g| g["rules"].as_array().unwrap());
+    rules.cloned().collect()
+}
+
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value[key]
+        .as_str()
+        .unwrap_or_else(|| panic!("{key}: {value}"))
+}
+
+/// Runs promtool in the project's directory; says so if there is none.
+fn promtool(args: &[&str]) -> Result<(), String> {
+    let mut command = Command::new("promtool");
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).args(args);
+    match command.output() {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => {
+            let printed = [output.stdout, output.stderr].concat();
+            Err(String::from_utf8(printed).unwrap())
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            // Past the capture of what tests print that pass.
+            let line = format!(
+                "SKIPPED: promtool {}: there is none in PATH; Debian's package prometheus has it\n",
+                args.join(" ")
+            );
+            let _ = std::io::stderr().write_all(line.as_bytes());
+            Ok(())
+        }
+        Err(error) => panic!("promtool: {error}"),
+    }
+}
+
+#[test]
+fn expressions_name_only_series_that_exist() {
+    let series = Series::new();
+    for rule in rules() {
+        let (name, expression) = (text(&rule, "alert"), text(&rule, "expr"));
+        let (named, wrong) = series.look(expression);
+        assert!(named > 0, "{name}: {expression}");
+        assert!(wrong.is_empty(), "{name}: {wrong:?}");
+        let unknown = series.unknown_groups(expression);
+        assert!(unknown.is_empty(), "{name}: {unknown:?}");
+    }
+}
+
+#[test]
+fn what_does_not_exist_is_found() {
+    let series = Series::new();
+    for wrong in [
+        "transom_no_such_family",
+        "transom_errors_total{stag=\"panic\"}",
+        "transom_errors_total{stage=\"pancake\"}",
+        "transom_errors_total{stage=~\"panic|pancake\"}",
+        "transom_admission_duration_seconds_bucket{le=\"2\"}",
+    ] {
+        let (named, found) = series.look(wrong);
+        assert_eq!((named, found.len()), (1, 1), "{wrong}: {found:?}");
+    }
+    let grouped = "sum by (webhook, stage) (rate(transom_errors_total[5m]))";
+    assert_eq!(series.unknown_groups(grouped), ["webhook"]);
+}
+
+#[test]
+fn every_alert_is_complete() {
+    let mut names = BTreeSet::new();
+    for rule in rules() {
+        let name = text(&rule, "alert");
+        assert!(name.starts_with("Transom"), "{name}");
+        assert!(names.insert(name.to_owned()), "{name} is there twice");
+        let severity = text(&rule["labels"], "severity");
+        let severities = ["critical", "warning", "info"];
+        assert!(severities.contains(&severity), "{name}: {severity}");
+        let annotations = &rule["annotations"];
+        for key in ["summary", "description"] {
+            assert!(text(annotations, key).ends_with('.'), "{name}: {key}");
+        }
+        let anchor = name.to_lowercase();
+        let runbook = format!("docs/runbooks.md#{anchor}");
+        assert_eq!(text(annotations, "runbook_url"), runbook);
+    }
+    assert!(names.len() > 10, "{names:?}");
+}
+
+#[test]
+fn alerts_fire_when_they_should() {
+    promtool(&["check", "rules", "charts/transom/files/alerts.yaml"]).unwrap();
+    promtool(&["test", "rules", "tests/alerts.yaml"]).unwrap();
+}
+
+/// Each test also asks for a moment at which nothing fires, and for all alerts at once.
+#[test]
+fn every_alert_is_tried() {
+    let file: Value = serde_saphyr::from_str(TESTS).unwrap();
+    for rule in rules() {
+        let wanted = format!("alertname=\"{}\"", text(&rule, "alert"));
+        let fires = |check: &Value| {
+            let samples = check["exp_samples"].as_array().unwrap();
+            samples.iter().any(|s| text(s, "labels").contains(&wanted))
+        };
+        let test = file["tests"].as_array().unwrap().iter().find(|test| {
+            let checks = test["promql_expr_test"].as_array().unwrap();
+            let all = checks
+                .iter()
+                .all(|check| check["expr"] == "ALERTS{alertstate=\"firing\"}");
+            let silent = |check: &Value| check["exp_samples"].as_array().unwrap().is_empty();
+            all && checks.iter().any(fires) && checks.iter().any(silent)
+        });
+        assert!(test.is_some(), "no test in tests/alerts.yaml has {wanted}");
+    }
+}
