@@ -1,7 +1,7 @@
 //! Alerts: their expressions name only series that the program has, promtool tries each of them, and the chart makes
 //! a PrometheusRule of the same file.
 //!
-//! Not here: what an alert means to whoever gets it (docs/runbooks.md), how the chart is rendered (`chart`).
+//! Not here: whether the runbooks' commands are right (`pages`), how the chart is rendered (`chart`).
 #![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
 #[path = "support/series.rs"]
@@ -15,6 +15,7 @@ use serde_json::Value;
 use series::Series;
 
 const ALERTS: &str = include_str!("../charts/transom/files/alerts.yaml");
+const RUNBOOKS: &str = include_str!("../docs/runbooks.md");
 const TESTS: &str = include_str!("alerts.yaml");
 
 fn rules() -> Vec<Value> {
@@ -108,6 +109,25 @@ fn every_alert_is_complete() {
 fn alerts_fire_when_they_should() {
     promtool(&["check", "rules", "charts/transom/files/alerts.yaml"]).unwrap();
     promtool(&["test", "rules", "tests/alerts.yaml"]).unwrap();
+}
+
+#[test]
+fn every_alert_has_a_runbook_and_every_runbook_an_alert() {
+    let sections = RUNBOOKS.split("\n## ").skip(1);
+    let mut titles = Vec::new();
+    for section in sections {
+        let title = section.lines().next().unwrap();
+        for part in ["Meaning", "Impact", "Diagnosis", "Remedy"] {
+            let paragraph = format!("\n**{part}.**");
+            assert!(section.contains(&paragraph), "{title} has no {part}");
+        }
+        titles.push(title.to_owned());
+    }
+    let alerts: Vec<_> = rules()
+        .iter()
+        .map(|r| text(r, "alert").to_owned())
+        .collect();
+    assert_eq!(titles, alerts);
 }
 
 /// Each test also asks for a moment at which nothing fires, and for all alerts at once.

@@ -33,7 +33,8 @@ const WINDOWS: (&str, &str) = (
 );
 const COEXISTENCE: (&str, &str) = ("coexistence.md", include_str!("../docs/coexistence.md"));
 const OPERATIONS: (&str, &str) = ("operations.md", include_str!("../docs/operations.md"));
-const PAGES: [(&str, &str); 3] = [WINDOWS, COEXISTENCE, OPERATIONS];
+const RUNBOOKS: (&str, &str) = ("runbooks.md", include_str!("../docs/runbooks.md"));
+const PAGES: [(&str, &str); 4] = [WINDOWS, COEXISTENCE, OPERATIONS, RUNBOOKS];
 
 /// The first line of a block that is given to the Helm chart.
 const VALUES: &str = "# values of the chart\n";
