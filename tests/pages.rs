@@ -34,7 +34,8 @@ const WINDOWS: (&str, &str) = (
 const COEXISTENCE: (&str, &str) = ("coexistence.md", include_str!("../docs/coexistence.md"));
 const OPERATIONS: (&str, &str) = ("operations.md", include_str!("../docs/operations.md"));
 const RUNBOOKS: (&str, &str) = ("runbooks.md", include_str!("../docs/runbooks.md"));
-const PAGES: [(&str, &str); 4] = [WINDOWS, COEXISTENCE, OPERATIONS, RUNBOOKS];
+const INSTALL: (&str, &str) = ("install.md", include_str!("../docs/install.md"));
+const PAGES: [(&str, &str); 5] = [WINDOWS, COEXISTENCE, INSTALL, OPERATIONS, RUNBOOKS];
 
 /// The first line of a block that is given to the Helm chart.
 const VALUES: &str = "# values of the chart\n";
@@ -163,8 +164,15 @@ fn every_object_is_one_of_its_kind() {
                     "ClusterRole" => assert_typed::<ClusterRole>(&object),
                     "RoleBinding" => assert_typed::<RoleBinding>(&object),
                     "Config" => drop(Policy::parse(&block).unwrap()),
-                    // A file of the kubelet, and a resource of Argo CD: there are no types of them here.
-                    "KubeletConfiguration" | "Application" => {}
+                    "HelmRelease" => assert_values(&object["spec"]["values"], name),
+                    "Application" => {
+                        let values = &object["spec"]["source"]["helm"]["valuesObject"];
+                        if !values.is_null() {
+                            assert_values(values, name);
+                        }
+                    }
+                    // A file of the kubelet: there is no type of it here.
+                    "KubeletConfiguration" => {}
                     other => panic!("{name}: {other}"),
                 }
             }
