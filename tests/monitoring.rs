@@ -1,7 +1,7 @@
-//! Alerts: their expressions name only series that the program has, promtool tries each of them, and the chart makes
-//! a PrometheusRule of the same file.
+//! Alerts and the dashboard: their expressions name only series that the program has, and promtool reads them; it tries
+//! each alert.
 //!
-//! Not here: whether the runbooks' commands are right (`pages`), how the chart is rendered (`chart`).
+//! Not here: whether the runbooks' commands are right (`pages`), what the chart makes of the files (`chart`).
 #![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
 #[path = "support/series.rs"]
@@ -15,6 +15,7 @@ use serde_json::Value;
 use series::Series;
 
 const ALERTS: &str = include_str!("../charts/transom/files/alerts.yaml");
+const DASHBOARD: &str = include_str!("../charts/transom/files/dashboard.json");
 const RUNBOOKS: &str = include_str!("../docs/runbooks.md");
 const TESTS: &str = include_str!("alerts.yaml");
 
@@ -150,4 +151,82 @@ fn every_alert_is_tried() {
         });
         assert!(test.is_some(), "no test in tests/alerts.yaml has {wanted}");
     }
+}
+
+/// The queries of the dashboard's panels: expression and legend.
+fn queries() -> Vec<(String, String)> {
+    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let targets = panels
+        .iter()
+        .filter_map(|panel| panel["targets"].as_array());
+    let queries = targets.flatten().map(|target| {
+        let (expression, legend) = (text(target, "expr"), text(target, "legendFormat"));
+        (expression.to_owned(), legend.to_owned())
+    });
+    queries.collect()
+}
+
+#[test]
+fn the_dashboard_asks_only_for_series_that_exist() {
+    let series = Series::new();
+    let queries = queries();
+    assert!(queries.len() > 15, "{}", queries.len());
+    for (expression, legend) in queries {
+        let (named, wrong) = series.look(&expression);
+        assert!(named > 0 && wrong.is_empty(), "{expression}: {wrong:?}");
+        let unknown = series.unknown_groups(&expression);
+        assert!(unknown.is_empty(), "{expression}: {unknown:?}");
+        // What is grouped by something has no other labels.
+        for label in legend.split("{{").skip(1) {
+            let (label, _) = label.split_once("}}").unwrap();
+            let grouped = expression.split("by (").nth(1);
+            let grouped = grouped.map_or("pod", |rest| rest.split(')').next().unwrap());
+            let mut labels = grouped.split(", ");
+            assert!(labels.any(|l| l == label), "{expression}: {legend}");
+        }
+    }
+    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
+    for variable in dashboard["templating"]["list"].as_array().unwrap() {
+        let (_, wrong) = series.look(&variable["query"].to_string());
+        assert!(wrong.is_empty(), "{wrong:?}");
+    }
+}
+
+/// All families but those that only matter to whoever looks for something else.
+#[test]
+fn the_dashboard_shows_what_is_counted() {
+    let unseen = [
+        "transom_certificate_reloads_total",
+        "transom_client_ca_reloads_total",
+        "transom_config_reloads_total",
+        "transom_config_info",
+        "transom_ca_in_secret",
+        "transom_learnt_tolerations",
+        "transom_namespace_lookups_total",
+    ];
+    let metrics = transom::metrics::Metrics::new().render();
+    let types = metrics.lines().filter_map(|l| l.strip_prefix("# TYPE "));
+    let families = types.map(|line| line.split(' ').next().unwrap());
+    for family in families.filter(|family| family.starts_with("transom_")) {
+        let shown = DASHBOARD.contains(family);
+        assert_eq!(shown, !unseen.contains(&family), "{family}");
+    }
+}
+
+#[test]
+fn prometheus_understands_the_dashboard() {
+    let rules: Vec<_> = queries()
+        .into_iter()
+        .enumerate()
+        .map(|(i, (expression, _))| {
+            let expression = expression.replace("$__rate_interval", "5m");
+            serde_json::json!({"record": format!("panel:{i}"), "expr": expression})
+        })
+        .collect();
+    let file = serde_json::json!({"groups": [{"name": "dashboard", "rules": rules}]});
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("rules.yaml");
+    std::fs::write(&path, file.to_string()).unwrap();
+    promtool(&["check", "rules", path.to_str().unwrap()]).unwrap();
 }

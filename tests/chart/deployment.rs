@@ -379,3 +379,22 @@ fn the_prometheus_rule_has_the_alerts_of_the_file() {
     }
     assert!(helm.with("{}").unwrap().all("PrometheusRule").is_empty());
 }
+
+#[test]
+fn the_dashboard_is_found_by_the_sidecar_and_is_the_one_of_the_file() {
+    let Some(helm) = helm() else { return };
+    let rendered = helm.ci("everything-on");
+    let maps = rendered.all("ConfigMap");
+    let dashboard = maps
+        .iter()
+        .find(|m| m["data"].get("transom.json").is_some());
+    let dashboard = dashboard.unwrap();
+    let metadata = &dashboard["metadata"];
+    assert_eq!(metadata["labels"]["grafana_dashboard"], "1");
+    assert_eq!(metadata["annotations"]["grafana_folder"], "Kubernetes");
+    let have: Value =
+        serde_json::from_str(dashboard["data"]["transom.json"].as_str().unwrap()).unwrap();
+    let want = super::read("charts/transom/files/dashboard.json");
+    assert_eq!(have, serde_json::from_str::<Value>(&want).unwrap());
+    assert_eq!(helm.with("{}").unwrap().all("ConfigMap").len(), 1);
+}

@@ -13,8 +13,11 @@ use transom::metrics::Metrics;
 /// Labels that a Prometheus gives to whatever it reads.
 const TARGET: [&str; 5] = ["instance", "job", "namespace", "pod", "service"];
 
-/// What the names of our own families start with.
-const OWN: &str = "transom_";
+/// What the names of families start with; only Linux tells of the process.
+const PREFIXES: &[&str] = match cfg!(target_os = "linux") {
+    true => &["transom_", "process_"],
+    false => &["transom_"],
+};
 
 /// The values of each label.
 type Labels = BTreeMap<String, BTreeSet<String>>;
@@ -44,11 +47,14 @@ impl Series {
         Self(all)
     }
 
-    /// How many series of ours a text names, and what is wrong with them.
+    /// How many series a text names, and what is wrong with them.
     pub(crate) fn look(&self, text: &str) -> (usize, Vec<String>) {
         let (mut named, mut wrong) = (0, Vec::new());
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        for (at, _) in text.match_indices(OWN) {
+        let starts = PREFIXES
+            .iter()
+            .flat_map(|prefix| text.match_indices(prefix));
+        for (at, _) in starts {
             if text[..at].ends_with(is_name) {
                 continue;
             }
