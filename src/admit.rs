@@ -310,6 +310,12 @@ impl<'r, 'a> Verdict<'r, 'a> {
         Some(self.request.tape().path(finding.hit.against?))
     }
 
+    /// The same for the same flaw in a template and in each pod that is made of it.
+    pub(crate) fn likeness(&self, finding: &Finding) -> Option<u64> {
+        let (_, pod) = self.patch_of_pod()?;
+        Some(decision::likeness(pod, &finding.hit))
+    }
+
     /// Why the object was let through unseen.
     pub fn exemption(&self) -> Option<Exemption> {
         match &self.outcome {

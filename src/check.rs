@@ -5,6 +5,7 @@
 //! formats (`output`).
 
 mod comment;
+pub(crate) mod creation;
 mod document;
 mod fix;
 mod judge;
@@ -19,7 +20,7 @@ use comment::Comments;
 use document::Document;
 
 pub use fix::{Fixed, Selected, fix};
-pub use report::{FileReport, Finding, Problem, Report, Severity, Span};
+pub use report::{FileReport, Finding, Problem, Report, Seen, Severity, Source, Span};
 
 /// What files are held against.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +72,7 @@ pub fn check(name: &str, bytes: &[u8], options: &Options) -> FileReport {
     report.oddities.dedup();
     report
         .findings
-        .sort_by_key(|finding| (finding.span.start, finding.rule.code));
+        .sort_by_key(|finding| (finding.span.map(|span| span.start), finding.rule.code));
     report
 }
 

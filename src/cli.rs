@@ -9,7 +9,9 @@ mod explain;
 mod man;
 mod probe;
 mod profile;
+mod report;
 mod rules;
+mod scan;
 mod serve;
 
 use std::path::Path;
@@ -18,14 +20,16 @@ use clap::builder::StyledStr;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
-pub use check::{CheckArgs, FailOn};
+pub use check::CheckArgs;
 pub use cluster::ClusterArgs;
 pub use config::{ConditionsArgs, ConfigCheckArgs, ConfigCommand, ConfigFormat, ShowArgs};
 pub use explain::ExplainArgs;
 pub use man::ManArgs;
 pub use probe::ProbeArgs;
 pub use profile::ProfileArg;
+pub use report::{FailOn, JudgeArgs, ReportArgs};
 pub use rules::{OutputFormat, RulesArgs};
+pub use scan::ScanArgs;
 pub use serve::{LogFormat, ServeArgs};
 
 /// A Kubernetes admission webhook for clusters that mix Linux and Windows nodes.
@@ -114,6 +118,23 @@ pub enum Command {
     #[allow(rustdoc::broken_intra_doc_links)]
     #[command(verbatim_doc_comment)]
     Check(Box<CheckArgs>),
+
+    /// Scan a live cluster: what the webhook would refuse, repair or warn of in what runs there already
+    ///
+    ///   transom scan -A                       all namespaces, by the kubeconfig
+    ///   transom scan -n shop -l app=web       as kubectl has it
+    ///   transom scan -A --enforce             what would break if all namespaces were in mode enforce
+    ///   transom scan -A -o json | jq .summary.byNamespace
+    ///
+    /// Nothing needs to be installed, and nothing is changed: it takes the right to list. Each object is judged
+    /// as if it were created now, by the same configuration; labels of namespaces, RuntimeClasses and nodes count.
+    /// A pod counts for the workload that made it, and is told only for what that has not. Pods that have ended
+    /// are skipped.
+    ///
+    /// Scan first, then run the webhook in mode warn, then enforce. Exit codes: 0 nothing at or above --fail-on;
+    /// 1 findings; 2 something may not be listed or could not be read, whatever else was found.
+    #[command(verbatim_doc_comment)]
+    Scan(Box<ScanArgs>),
 
     /// Ask a running webhook the way the API server does, and say whether it answers as it should
     ///

@@ -9,16 +9,19 @@
 //! namespaces   what their labels say, watched
 //! runtime_classes, nodes   the other facts, watched
 //! watching     what those three watches have in common
+//! list         all objects of a kind, page by page
 //! trouble      what goes wrong, in words
 //! ```
 //!
 //! Nothing here is needed to decide a review: without a cluster there are no facts, and all else works.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use futures_util::future::{BoxFuture, join_all};
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use tokio::sync::watch;
 
@@ -32,6 +35,7 @@ use watching::{Kind, Watch};
 pub mod bundle;
 pub mod certs;
 mod changes;
+pub mod list;
 pub mod namespaces;
 mod nodes;
 pub mod rotation;
@@ -53,6 +57,38 @@ pub async fn client() -> Result<Client> {
         "no API server to ask: run in a pod with a ServiceAccount token, or set KUBECONFIG",
     )?;
     Client::try_from(config).context("the API server's address or certificates cannot be used")
+}
+
+/// A client as `kubectl --kubeconfig --context` would make it, and the namespace of that context.
+///
+/// # Errors
+/// The file or the context is not there, or what they say cannot be used.
+pub async fn client_of(
+    kubeconfig: Option<&Path>,
+    context: Option<String>,
+) -> Result<(Client, String)> {
+    if kubeconfig.is_none() && context.is_none() {
+        let client = client().await?;
+        let namespace = client.default_namespace().to_owned();
+        return Ok((client, namespace));
+    }
+    let options = KubeConfigOptions {
+        context,
+        ..KubeConfigOptions::default()
+    };
+    let config = match kubeconfig {
+        Some(file) => {
+            let kubeconfig = Kubeconfig::read_from(file)
+                .with_context(|| format!("cannot use the kubeconfig {}", file.display()))?;
+            Config::from_custom_kubeconfig(kubeconfig, &options).await
+        }
+        None => Config::from_kubeconfig(&options).await,
+    };
+    let config = config.context("cannot use the kubeconfig")?;
+    let namespace = config.default_namespace.clone();
+    let client = Client::try_from(config)
+        .context("the API server's address or certificates cannot be used")?;
+    Ok((client, namespace))
 }
 
 /// What a server wants of its cluster.

@@ -1,6 +1,6 @@
 //! What each command does, a file for each: flags in, library calls, exit code out.
 //!
-//! Not here: the flags themselves (`cli`), and anything that two commands share.
+//! Not here: the flags themselves (`cli`). What `check` and `scan` share is in `report`.
 
 mod check;
 mod completions;
@@ -8,7 +8,9 @@ mod config;
 mod explain;
 mod man;
 mod probe;
+mod report;
 mod rules;
+mod scan;
 mod schema;
 mod serve;
 
@@ -31,6 +33,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Man(args) => man::run(args),
         Command::Probe(args) => return probe::run(args),
         Command::Rules(args) => rules::run(args),
+        Command::Scan(args) => return scan::run(*args),
         Command::Schema => schema::run(),
         Command::Serve(args) => serve::run(*args),
     };

@@ -9,6 +9,7 @@ mod placing;
 mod ratchet;
 
 pub(crate) use ignores::{Flaw, Ignore};
+pub(crate) use ratchet::likeness;
 
 use crate::facts::{NamespaceFacts, Nodes};
 use crate::mode::Mode;
@@ -128,6 +129,11 @@ impl Finding {
     /// The case of the rule, an index into [`Rule::tiers`].
     pub fn tier(&self) -> u8 {
         self.hit.tier
+    }
+
+    /// The field is not there, and should be.
+    pub(crate) fn is_absent(&self) -> bool {
+        !self.hit.missing.is_empty()
     }
 
     /// What is done about it.

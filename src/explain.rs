@@ -7,7 +7,7 @@
 mod json;
 pub mod kep;
 pub mod markdown;
-mod style;
+pub(crate) mod style;
 mod table;
 pub mod text;
 

@@ -26,6 +26,18 @@ pub struct Facts {
     pub windows_pods: HashMap<String, Vec<HashMap<String, String>>>,
 }
 
+impl Facts {
+    /// As if all namespaces with a mode were in mode `enforce`, but those that are off.
+    pub fn enforce_everywhere(&mut self) {
+        let modes = self.namespaces.values_mut();
+        for mode in modes.filter_map(|namespace| namespace.mode.as_mut()) {
+            if *mode != Mode::Off {
+                *mode = Mode::Enforce;
+            }
+        }
+    }
+}
+
 /// What the labels of a namespace say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NamespaceFacts {

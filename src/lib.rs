@@ -26,9 +26,10 @@
 //! `workload`. Which operating system: `os`. What to do about findings: `decision`. Words:
 //! `message`. Bytes on the wire: `review`. Settings as they are written: `config`; in force:
 //! `policy`. YAML and where its values stand: `yaml`. Manifests and the lines of their findings:
-//! `check`. Sockets: `server`. The Kubernetes API: `cluster`; certificates of our own: `authority`;
-//! what a running webhook is asked to see that it works: `probe`. Flags: `cli`; what a command does: `command`. What the table says of
-//! itself to people: `explain`; where their terminal ends: `terminal`.
+//! `check`. Live objects, a page of a list at a time: `scan`. Sockets: `server`. The Kubernetes API:
+//! `cluster`; certificates of our own: `authority`; what a running webhook is asked to see that it
+//! works: `probe`. Flags: `cli`; what a command does: `command`. What the table says of itself to
+//! people: `explain`; where their terminal ends: `terminal`.
 
 pub mod admit;
 pub mod authority;
@@ -54,6 +55,7 @@ pub mod policy;
 pub mod probe;
 pub mod review;
 pub mod rules;
+pub mod scan;
 pub mod server;
 mod terminal;
 pub mod webhook;

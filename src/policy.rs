@@ -86,6 +86,12 @@ impl Policy {
         Err(ConfigError::new(written.locate(problems)))
     }
 
+    /// As if all namespaces were in mode `enforce`, but those that are off by name.
+    pub fn enforce_everywhere(&mut self) {
+        self.namespaces.retain(|_, mode| *mode == Mode::Off);
+        self.mode = Mode::Enforce;
+    }
+
     /// Whether tolerations are learnt from the nodes' taints.
     pub fn learns_taints(&self) -> bool {
         self.placement.learning.is_some()

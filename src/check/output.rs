@@ -12,11 +12,12 @@ mod sarif;
 mod shown;
 mod snippet;
 mod summary;
+mod tables;
 mod text;
 
 use serde::Serialize;
 
-use super::{FileReport, Finding, Problem, Report, Severity, Span};
+use super::{FileReport, Finding, Problem, Report, Severity, Source, Span};
 use crate::yaml::Place;
 
 pub use diff::diff;
@@ -123,7 +124,7 @@ impl Item<'_> {
     /// Nothing where it is about the whole file.
     fn place(&self) -> Option<Place> {
         match self {
-            Self::Finding(finding) => Some(finding.span.place()),
+            Self::Finding(finding) => finding.span.map(Span::place),
             Self::Problem(problem) | Self::Oddity(problem) => problem.place,
         }
     }

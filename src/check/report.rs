@@ -5,17 +5,46 @@ use super::document::Document;
 use crate::rules::Rule;
 use crate::yaml::Place;
 
-/// What all files came to, in the order in which they were given.
+/// What all files came to, in the order in which they were given; or a cluster.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
-    /// One for each file.
+    /// One for each file; of a cluster, one for each object that there is something to say of.
     pub files: Vec<FileReport>,
+    /// Of a cluster: what was seen in it.
+    pub cluster: Option<Seen>,
 }
 
-/// What one file came to.
+/// What was seen in a cluster, beside what there is to say of single objects.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    /// How many objects were judged.
+    pub judged: usize,
+    /// How many of these are for Windows.
+    pub windows: usize,
+    /// How many of these are let through by an exemption or the mode `off`.
+    pub exempt: usize,
+    /// Objects that count for what made them, such as the pods and ReplicaSets of a Deployment.
+    pub owned: Skipped,
+    /// Pods that have ended, and are not judged.
+    pub finished: usize,
+}
+
+/// Where something comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Source {
+    /// A file.
+    #[default]
+    File,
+    /// A cluster: there are no lines, and the name is that of an object, or of what was asked for.
+    Cluster,
+}
+
+/// What one file came to, or one live object.
 #[derive(Clone, Debug, Default)]
 pub struct FileReport {
-    /// As it was given; `<stdin>` for what was piped in.
+    /// What it is.
+    pub source: Source,
+    /// As it was given; `<stdin>` for what was piped in; of a live object, such as `Deployment shop/web`.
     pub name: String,
     /// What is in it, if it is text.
     pub text: String,
@@ -51,9 +80,9 @@ pub struct Finding {
     pub reason: String,
     /// What to write instead.
     pub remedy: String,
-    /// Where it is written: the field, or the nearest one above it.
-    pub span: Span,
-    /// The field is absent, and so `span` is that of the nearest one above it.
+    /// Where it is written: the field, or the nearest one above it. A live object is not written anywhere.
+    pub span: Option<Span>,
+    /// The field is absent, and so `span`, if there is one, is that of the nearest one above it.
     pub absent: bool,
     /// Of a contradiction: where the other side is written.
     pub against: Option<Span>,
@@ -69,6 +98,9 @@ pub struct Finding {
     pub patch: Option<String>,
     /// Why it is ignored, if an annotation or a comment says so.
     pub ignored: Option<String>,
+    /// In a cluster: how many live pods have this flaw, be it from this object or like this pod, from the same
+    /// controller.
+    pub pods: Option<usize>,
 }
 
 /// What the cluster would do.
@@ -129,7 +161,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(super) fn whole(text: impl Into<String>) -> Self {
+    /// About all of it.
+    pub(crate) fn whole(text: impl Into<String>) -> Self {
         Self {
             place: None,
             text: text.into(),
@@ -151,6 +184,19 @@ impl FileReport {
             name: name.into(),
             ..Self::default()
         }
+    }
+
+    /// A live object, or what a cluster was asked for.
+    pub(crate) fn live(name: impl Into<String>) -> Self {
+        Self {
+            source: Source::Cluster,
+            ..Self::new(name)
+        }
+    }
+
+    /// The name of the file, if it is one.
+    pub fn file(&self) -> Option<&str> {
+        (self.source == Source::File).then_some(&self.name)
     }
 
     /// A file that could not be read at all.
@@ -204,7 +250,8 @@ impl Report {
 
     /// How many objects were judged.
     pub fn judged(&self) -> usize {
-        self.files.iter().map(|file| file.judged).sum()
+        let live = self.cluster.as_ref().map_or(0, |seen| seen.judged);
+        live + self.files.iter().map(|file| file.judged).sum::<usize>()
     }
 
     /// How many objects have no pod in them.

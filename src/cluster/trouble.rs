@@ -28,7 +28,7 @@ pub fn trouble(error: KubeError, verb: &str, kind: &str, name: &str) -> Error {
 }
 
 /// Where no connection came about, only the last of many sources says why.
-fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+pub(super) fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     let mut last = error;
     while let Some(source) = last.source() {
         last = source;

@@ -5,26 +5,22 @@
 
 mod files;
 mod look;
-mod progress;
-mod selection;
-mod settings;
 mod work;
-mod write;
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::check::output::{Format, RenderOptions, render, shown, summary};
-use crate::check::{FileReport, Report, Severity};
-use crate::cli::{CheckArgs, Cli, FailOn};
+use super::report::progress::Progress;
+use super::report::selection::Selection;
+use super::report::settings::{self, Settings};
+use super::report::{UNREAD, write};
+use crate::check::output::{render, shown, summary};
+use crate::cli::{CheckArgs, Cli};
 use crate::terminal::{self, tell};
 use files::{Files, Input};
 use look::{Looked, Mode, Repairs, look};
-use progress::Progress;
-use selection::Selection;
-use settings::Settings;
 
 /// Looks at all files, whatever is wrong with one of them.
 pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
@@ -32,22 +28,13 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
         mut paths,
         filename,
         recursive: _,
-        config,
-        profile,
-        select,
-        ignore,
+        judge,
         assume_os,
         namespace_labels,
         namespace,
-        fail_on,
-        exit_zero,
         fix,
         diff,
-        output,
-        output_file,
-        show_evidence,
-        quiet,
-        verbose,
+        report: args,
         jobs,
     } = args;
     paths.extend(filename);
@@ -58,9 +45,9 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
         }
         paths.push("-".into());
     }
-    let selection = Selection::new(&select, &ignore)?;
-    let Settings { policy, origin } = Settings::read(config, profile)?;
-    if verbose {
+    let selection = Selection::new(&judge.select, &judge.ignore)?;
+    let Settings { policy, origin } = Settings::read(judge.config, judge.profile)?;
+    if args.verbose {
         tell(&format!("configuration: {origin}\n"));
         tell(&selection.advice(&policy));
     }
@@ -71,7 +58,7 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
     };
 
     let files = Files::find(&paths);
-    let progress = Progress::new(files.inputs.len(), quiet);
+    let progress = Progress::new(files.inputs.len(), "files", args.quiet);
     let mode = match (fix, diff) {
         (_, true) => Mode::Diff {
             styled: terminal::is_styled(),
@@ -103,68 +90,32 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
     });
     let reports = reports.collect();
     let (report, foreign) = files.report(reports);
-    if verbose {
+    if args.verbose {
         for name in foreign {
             let name = shown(&name);
             tell(&format!("{name}: passed over: no Kubernetes object\n"));
         }
     }
-    let options = RenderOptions {
-        show_evidence,
-        width: terminal::width(),
-    };
     terminal::print_bytes(&repairs.out)?;
     let told = match mode {
         Mode::Diff { .. } => String::new(),
-        _ => render(&report, output, &options),
+        _ => render(&report, args.output, &args.options()),
     };
-    match output_file.as_deref() {
+    match args.output_file.as_deref() {
         // stdout is for what came from stdin.
         None if is_piped_through => terminal::tell_styled(&told),
         file => write::write(&told, file)?,
     }
-    let is_told = matches!(output, Format::Text | Format::Concise | Format::Github);
-    if !is_told || output_file.is_some() || matches!(mode, Mode::Diff { .. }) {
-        tell(&render(&unread(&report), Format::Concise, &options));
-    }
+    args.tell_unread(&report, !matches!(mode, Mode::Diff { .. }));
     tell(&repairs.left);
-    if !quiet && mode != Mode::Check {
+    if !args.quiet && mode != Mode::Check {
         tell(&format!("{}\n", repairs.summary(mode)));
     }
     if matches!(mode, Mode::Diff { .. }) {
-        return Ok(exit_code(&report, repairs.any(), exit_zero));
+        return Ok(args.exit_code(&report, repairs.any()));
     }
-    if !quiet {
+    if !args.quiet {
         tell(&format!("{}\n", summary(&report)));
     }
-    let least = match fail_on {
-        FailOn::Deny => Severity::Deny,
-        FailOn::Warn => Severity::Repair,
-    };
-    let found = report.findings().any(|(_, f)| f.severity >= least);
-    Ok(exit_code(&report, found, exit_zero))
-}
-
-/// What could not be read, and nothing else.
-fn unread(report: &Report) -> Report {
-    let files = report.files.iter().map(|file| FileReport {
-        problems: file.problems.clone(),
-        ..FileReport::new(&file.name)
-    });
-    Report {
-        files: files.collect(),
-    }
-}
-
-/// There are findings; of `--diff`, there is something to fix.
-const FOUND: u8 = 1;
-/// Something could not be read or written.
-const UNREAD: u8 = 2;
-
-fn exit_code(report: &Report, found: bool, exit_zero: bool) -> ExitCode {
-    ExitCode::from(match report.problems() {
-        0 if found && !exit_zero => FOUND,
-        0 => 0,
-        _ => UNREAD,
-    })
+    Ok(args.exit_code(&report, args.fails(&report)))
 }

@@ -32,27 +32,28 @@ impl KnownHits {
         let Some(old) = old else {
             return Self(HashSet::new());
         };
-        Self(hits.iter().map(|hit| Self::key(old, hit)).collect())
+        Self(hits.iter().map(|hit| likeness(old, hit)).collect())
     }
 
     pub(super) fn contains(&self, pod: &Pod<'_, '_>, hit: &Hit) -> bool {
-        !self.0.is_empty() && self.0.contains(&Self::key(pod, hit))
+        !self.0.is_empty() && self.0.contains(&likeness(pod, hit))
     }
+}
 
-    fn key(pod: &Pod<'_, '_>, hit: &Hit) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        hit.rule.hash(&mut hasher);
-        pod.owner_name(hit.at).hash(&mut hasher);
-        if let Some(against) = hit.against {
-            pod.tape.key_of(against).hash(&mut hasher);
-            pod.tape.hash_value(against, &mut hasher);
-        }
-        if hit.missing.is_empty() {
-            pod.tape.key_of(hit.at).hash(&mut hasher);
-            pod.tape.hash_value(hit.at, &mut hasher);
-        } else {
-            hit.missing.hash(&mut hasher);
-        }
-        hasher.finish()
+/// What findings have in common that are the same flaw: rule, container or volume, and value; never the index.
+pub(crate) fn likeness(pod: &Pod<'_, '_>, hit: &Hit) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hit.rule.hash(&mut hasher);
+    pod.owner_name(hit.at).hash(&mut hasher);
+    if let Some(against) = hit.against {
+        pod.tape.key_of(against).hash(&mut hasher);
+        pod.tape.hash_value(against, &mut hasher);
     }
+    if hit.missing.is_empty() {
+        pod.tape.key_of(hit.at).hash(&mut hasher);
+        pod.tape.hash_value(hit.at, &mut hasher);
+    } else {
+        hit.missing.hash(&mut hasher);
+    }
+    hasher.finish()
 }

@@ -4,8 +4,8 @@ use anstyle::{AnsiColor, Style};
 
 use crate::rules::Action;
 
-pub(super) const HEADING: Style = Style::new().bold();
-pub(super) const FAINT: Style = Style::new().dimmed();
+pub(crate) const HEADING: Style = Style::new().bold();
+pub(crate) const FAINT: Style = Style::new().dimmed();
 
 pub(super) fn action(action: Action) -> Style {
     match action {

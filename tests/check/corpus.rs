@@ -116,7 +116,8 @@ fn encodings_change_nothing() {
             let underlined = report
                 .findings
                 .iter()
-                .map(|f| &report.text[f.span.start..f.span.end]);
+                .map(|f| f.span.unwrap())
+                .map(|span| &report.text[span.start..span.end]);
             let underlined: Vec<_> = underlined.collect();
             assert_eq!(
                 underlined,

@@ -74,6 +74,7 @@ fn report() -> Report {
             FileReport::unread("secret.yaml", "cannot be read: permission denied"),
             checked("<stdin>", "apiVersion: v1\nkind: Secret\n"),
         ],
+        cluster: None,
     }
 }
 
@@ -159,6 +160,7 @@ spec:
 fn a_contradiction_has_two_places_and_an_absent_field_that_of_its_parent() {
     let report = Report {
         files: vec![checked("a.yaml", CONFLICT)],
+        cluster: None,
     };
     let text = render(&report, Format::Text, &RenderOptions::default());
     let text = without_colours(&text);
@@ -219,6 +221,7 @@ fn both_places_of_a_contradiction_are_told_where_the_line_is_cut() {
     );
     let report = Report {
         files: vec![checked("a.json", &line)],
+        cluster: None,
     };
     let text = without_colours(&render(&report, Format::Text, &RenderOptions::default()));
     for word in [r#""kubernetes.io/os""#, r#""name":"windows""#] {
@@ -254,6 +257,7 @@ fn hostile() -> Report {
             ),
             FileReport::unread("b.yaml", "line\r\nline\u{1b}]0;PWNED\u{7} {0} [a](b)"),
         ],
+        cluster: None,
     }
 }
 
@@ -310,7 +314,7 @@ fn a_file_of_one_long_line_is_not_echoed() {
         assert!(size < 1 << 17, "{format:?}: {size}");
     }
     let text = without_colours(&render(&report, Format::Text, &RenderOptions::default()));
-    let place = report.files[2].findings[0].span;
+    let place = report.files[2].findings[0].span.unwrap();
     assert!(
         text.contains(&format!("line.json:1:{}", place.column)),
         "{text}"
@@ -337,6 +341,7 @@ fn json_says_what_is_written_to_the_letter() {
     // As it is printed, where colours are taken out with all that looks like them.
     let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: \"a\\x7f\\e[31m\\x9b31m\"}\nspec: {os: {name: windows}, hostPID: true}\n";
     let report = Report {
+        cluster: None,
         files: vec![checked("a.yaml", pod)],
     };
     for format in [Format::Json, Format::Sarif] {
@@ -356,6 +361,7 @@ fn fingerprints_stay_when_lines_shift() {
     let fingerprints = |text: &str| {
         let report = Report {
             files: vec![checked("a.yaml", text)],
+            cluster: None,
         };
         let json = json(Format::Sarif, &report);
         let results = json["runs"][0]["results"].as_array().unwrap().iter();
@@ -402,6 +408,7 @@ fn microsofts_validator_finds_no_error() {
             "conflict",
             Report {
                 files: vec![checked("a.yaml", CONFLICT)],
+                cluster: None,
             },
         ),
         ("nothing", Report::default()),

@@ -23,7 +23,8 @@ fn lines(report: &FileReport) -> Vec<String> {
     let findings = report.findings.iter();
     findings
         .map(|f| {
-            let (line, column) = (f.span.line, f.span.column);
+            let span = f.span.unwrap();
+            let (line, column) = (span.line, span.column);
             let (severity, code) = (f.severity.name(), f.rule.code);
             format!("{line}:{column} {severity} {code} {}", f.path)
         })
@@ -63,7 +64,7 @@ fn findings_have_places() {
         ]
     );
     let told = |i: usize| {
-        let span = report.findings[i].span;
+        let span = report.findings[i].span.unwrap();
         &report.text[span.start..span.end]
     };
     assert_eq!(told(0), "runAsUser: 1000");

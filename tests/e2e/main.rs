@@ -50,6 +50,7 @@ mod oracle;
 mod pod_security;
 mod proof;
 mod rights;
+mod scan;
 mod schemas;
 mod sidecar;
 mod stored;
@@ -75,6 +76,7 @@ const TESTS: &[&[Test]] = &[
     kinds::TESTS,
     pod_security::TESTS,
     rights::TESTS,
+    scan::TESTS,
     schemas::TESTS,
     sidecar::TESTS,
     stored::TESTS,

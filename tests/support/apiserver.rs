@@ -1,5 +1,5 @@
 //! As much of an API server as the tests of `cluster` need, in process: objects with resourceVersions,
-//! conflicts, strategic merge of webhooks, lists and watches. It checks nothing and knows no permissions but
+//! conflicts, strategic merge of webhooks, lists in pages, and watches. It checks nothing and knows no permissions but
 //! those that a test takes away.
 
 // Outside of a test function clippy does not see a test.
@@ -30,6 +30,15 @@ pub(crate) const MUTATING: &str =
 pub(crate) const VALIDATING: &str =
     "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 
+/// How a list goes on whose snapshot is gone.
+#[derive(Clone, Copy)]
+pub(crate) enum Expiry {
+    /// With the objects as they are now, behind the last one.
+    GoOn,
+    /// It does not.
+    StartAgain,
+}
+
 /// What a client can do with it.
 #[derive(Clone)]
 pub(crate) struct ApiServer {
@@ -48,6 +57,8 @@ struct State {
     down: bool,
     /// How often all watches were cut.
     cuts: u64,
+    /// What the next pages but the first are answered with, in place of themselves.
+    expiries: Vec<Expiry>,
     requests: Vec<String>,
 }
 
@@ -90,6 +101,19 @@ impl ApiServer {
     pub(crate) fn put(&self, collection: &str, name: &str, mut object: Value) {
         object["metadata"]["name"] = name.into();
         self.store(&mut self.lock(), collection, name, object);
+    }
+
+    /// Makes an object of a namespace, where all namespaces are listed together.
+    pub(crate) fn put_in(&self, collection: &str, namespace: &str, name: &str, mut object: Value) {
+        object["metadata"]["name"] = name.into();
+        object["metadata"]["namespace"] = namespace.into();
+        let key = format!("{namespace}/{name}");
+        self.store(&mut self.lock(), collection, &key, object);
+    }
+
+    /// Answers the next pages but the first, one for each of these, as if the snapshot of the list were gone.
+    pub(crate) fn expire(&self, expiries: &[Expiry]) {
+        self.lock().expiries = expiries.to_vec();
     }
 
     pub(crate) fn get(&self, collection: &str, name: &str) -> Option<Value> {
@@ -181,11 +205,17 @@ impl ApiServer {
             NODES,
             RUNTIME_CLASSES,
         ];
-        let collection = collections
+        let single = |known: &&str| {
+            let rest = path.strip_prefix(known)?;
+            let name = rest.trim_start_matches('/');
+            (!name.contains('/')).then_some(name)
+        };
+        let known = collections
             .into_iter()
-            .find(|known| path.starts_with(known))
-            .unwrap();
-        let name = path[collection.len()..].trim_start_matches('/').to_owned();
+            .find(|known| single(known).is_some());
+        // All others are only listed.
+        let collection = known.unwrap_or(path);
+        let name = single(&collection).unwrap_or_default().to_owned();
         if state
             .forbidden
             .contains(&(parts.method.clone(), collection.to_owned()))
@@ -200,8 +230,8 @@ impl ApiServer {
                 .find_map(|pair| pair.strip_prefix("fieldSelector="));
             let only = only.map(|selector| selector.rsplit(['=', 'D']).next().unwrap().to_owned());
             return Ok(match query.contains("watch=true") {
-                true => self.watch(collection, only, query, state.cuts),
-                false => list(&state, collection, only.as_deref()),
+                true => self.watch(collection.to_owned(), only, query, state.cuts),
+                false => list(&mut state, collection, only.as_deref(), query),
             });
         }
         let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
@@ -235,7 +265,7 @@ impl ApiServer {
 
     fn watch(
         &self,
-        collection: &'static str,
+        collection: String,
         only: Option<String>,
         query: &str,
         born: u64,
@@ -244,30 +274,36 @@ impl ApiServer {
             .split('&')
             .find_map(|pair| pair.strip_prefix("resourceVersion="));
         let seen: u64 = from.unwrap().parse().unwrap();
-        let start = (self.clone(), self.news.subscribe(), seen, only);
-        let events = stream::unfold(start, move |(server, mut news, seen, only)| async move {
-            loop {
-                let next = {
-                    let state = server.lock();
-                    if state.cuts != born {
-                        return None;
+        let start = (self.clone(), self.news.subscribe(), seen, only, collection);
+        let events = stream::unfold(
+            start,
+            move |(server, mut news, seen, only, collection)| async move {
+                loop {
+                    let next = {
+                        let state = server.lock();
+                        if state.cuts != born {
+                            return None;
+                        }
+                        let mut events = state.events.iter();
+                        events
+                            .find(|(version, at, event)| {
+                                let name = event["object"]["metadata"]["name"].as_str();
+                                let is_asked_for = only.is_none() || only.as_deref() == name;
+                                *version > seen && *at == collection && is_asked_for
+                            })
+                            .cloned()
+                    };
+                    if let Some((version, _, event)) = next {
+                        let line = format!("{event}\n");
+                        return Some((
+                            Ok::<_, Infallible>(line),
+                            (server, news, version, only, collection),
+                        ));
                     }
-                    let mut events = state.events.iter();
-                    events
-                        .find(|(version, at, event)| {
-                            let name = event["object"]["metadata"]["name"].as_str();
-                            let is_asked_for = only.is_none() || only.as_deref() == name;
-                            *version > seen && at == collection && is_asked_for
-                        })
-                        .cloned()
-                };
-                if let Some((version, _, event)) = next {
-                    let line = format!("{event}\n");
-                    return Some((Ok::<_, Infallible>(line), (server, news, version, only)));
+                    news.changed().await.ok()?;
                 }
-                news.changed().await.ok()?;
-            }
-        });
+            },
+        );
         Response::new(Body::from_stream(events))
     }
 }
@@ -277,16 +313,37 @@ fn is_apply(parts: &Parts) -> bool {
     content_type.is_some_and(|value| value == "application/apply-patch+yaml")
 }
 
-fn list(state: &State, collection: &str, only: Option<&str>) -> Response<Body> {
+fn list(state: &mut State, collection: &str, only: Option<&str>, query: &str) -> Response<Body> {
+    let parameter = |name| {
+        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.find_map(|(key, value)| (key == name).then_some(value))
+    };
+    // A token is a letter for the snapshot that it belongs to, and the number of the next object.
+    let from: usize = parameter("continue").map_or(0, |token| token[1..].parse().unwrap());
+    if from > 0 && !state.expiries.is_empty() {
+        let mut expired = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 410,
+            "reason": "Expired", "message": "The provided continue parameter is too old", "metadata": {}});
+        if matches!(state.expiries.remove(0), Expiry::GoOn) {
+            expired["metadata"]["continue"] = format!("b{from}").into();
+        }
+        let mut response = answer(&expired);
+        *response.status_mut() = 410.try_into().unwrap();
+        return response;
+    }
     let all = state
         .objects
         .iter()
         .filter(|((at, name), _)| at == collection && only.is_none_or(|only| only == name));
-    let items: Vec<_> = all.map(|(_, object)| object).collect();
-    let version = state.version.to_string();
-    answer(
-        &json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": version}, "items": items}),
-    )
+    let all: Vec<_> = all.map(|(_, object)| object).collect();
+    let limit = parameter("limit").map_or(all.len(), |limit| limit.parse().unwrap());
+    let items: Vec<_> = all.iter().skip(from).take(limit).collect();
+    let mut metadata = json!({"resourceVersion": state.version.to_string()});
+    let next = from + items.len();
+    if next < all.len() {
+        metadata["continue"] = format!("a{next}").into();
+        metadata["remainingItemCount"] = (all.len() - next).into();
+    }
+    answer(&json!({"apiVersion": "v1", "kind": "List", "metadata": metadata, "items": items}))
 }
 
 /// Entries of `webhooks` by their names, everything else by key. Nobody may make half an entry.

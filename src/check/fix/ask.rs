@@ -8,8 +8,9 @@ use super::Selected;
 use crate::admit;
 use crate::check::Options;
 use crate::check::comment::Comments;
+use crate::check::creation::Creation;
 use crate::check::document::Object;
-use crate::check::judge::{creation, facts, namespace};
+use crate::check::judge::{facts, namespace};
 use crate::decision::{Effect, Endpoint};
 use crate::field::Step;
 use crate::patch::Change as Kind;
@@ -70,7 +71,15 @@ pub(super) fn ask(
     let facts = facts(namespace, options);
     let mut json = Vec::new();
     object.node.write_json(&mut json).ok()?;
-    let body = creation(object.kind, namespace, &json);
+    let creation = |kind, object: &[u8]| {
+        let creation = Creation {
+            kind,
+            namespace,
+            object,
+        };
+        creation.review()
+    };
+    let body = creation(object.kind, &json);
     let request = review::decode(&body, &options.policy).ok()?;
     let whole = admit::admit(Endpoint::Mutate, &request, &options.policy, &facts);
     let path = whole.pod_path()?;
@@ -79,7 +88,7 @@ pub(super) fn ask(
 
     json.clear();
     pod.node.write_json(&mut json).ok()?;
-    let body = creation(workload::Kind::Pod, namespace, &json);
+    let body = creation(workload::Kind::Pod, &json);
     let request = review::decode(&body, &options.policy).ok()?;
     let verdict = admit::admit(Endpoint::Mutate, &request, &options.policy, &facts);
     // A pod that is not for Windows is none of our business here.

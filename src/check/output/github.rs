@@ -2,7 +2,7 @@
 //!
 //! GitHub shows ten errors and ten warnings of a step at most; SARIF has no such limit.
 
-use super::{Item, end_column, shown, told};
+use super::{Item, Source, end_column, shown, told};
 use crate::check::{FileReport, Report, Severity};
 
 pub(super) fn render(report: &Report) -> String {
@@ -22,14 +22,25 @@ fn command(file: &FileReport, item: Item<'_>) -> String {
         Item::Problem(_) => "error",
         Item::Finding(_) | Item::Oddity(_) => "warning",
     };
-    let mut out = format!("::{level} file={}", property(&shown::shown(&file.name)));
+    let name = shown::shown(&file.name);
+    let mut out = format!("::{level} ");
+    // A live object has no file that an annotation could stand in.
+    let subject = match file.source {
+        Source::File => {
+            out.push_str(&format!("file={},", property(&name)));
+            String::new()
+        }
+        Source::Cluster => format!("{name}: "),
+    };
     if let Some(place) = item.place() {
-        out.push_str(&format!(",line={},col={}", place.line, place.column));
+        out.push_str(&format!("line={},col={},", place.line, place.column));
     }
     let (title, message) = match item {
         Item::Finding(finding) => {
-            let (line, column) = (finding.span.line, end_column(file, finding.span));
-            out.push_str(&format!(",endLine={line},endColumn={column}"));
+            if let Some(span) = finding.span {
+                let (line, column) = (span.line, end_column(file, span));
+                out.push_str(&format!("endLine={line},endColumn={column},"));
+            }
             let rule = finding.rule;
             let (field, remedy) = (shown::field(finding), shown::remedy(finding));
             (
@@ -38,10 +49,15 @@ fn command(file: &FileReport, item: Item<'_>) -> String {
             )
         }
         Item::Problem(problem) | Item::Oddity(problem) => {
-            ("transom check".to_owned(), shown::problem(problem))
+            let title = match file.source {
+                Source::File => "transom check",
+                Source::Cluster => "transom scan",
+            };
+            (title.to_owned(), shown::problem(problem))
         }
     };
-    format!("{out},title={}::{}", property(&title), data(&message))
+    let message = data(&format!("{subject}{message}"));
+    format!("{out}title={}::{message}", property(&title))
 }
 
 /// What stands behind `::`.

@@ -27,12 +27,25 @@
 //!
 //! Lines and columns count from 1, columns in characters; the end is behind the last character.
 //! Those of a problem are null where it is about the whole file.
+//!
+//! Of a cluster, `file` and all places are null, `subject` of a problem says what it is about, `pods` of a finding
+//! how many live pods have the same flaw, and the summary has more:
+//!
+//! ```text
+//! "windows",                    // objects that are for Windows
+//! "exempt",                     // objects that an exemption or the mode off lets through
+//! "owned": {"Pod": 12},         // objects that count for what made them
+//! "finished",                   // pods that have ended
+//! "byRule": {"WIN101": {"objects", "refused", "denied", "warned", "repaired", "ignored"}},
+//! "byNamespace": {"shop": {…}}
+//! ```
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::end_column;
+use super::tables::{self, Count};
+use super::{Source, end_column};
 use crate::check::{FileReport, Finding, Problem, Report, Severity};
 
 #[derive(Serialize)]
@@ -50,11 +63,11 @@ struct Found<'r> {
     code: &'static str,
     name: &'static str,
     severity: &'static str,
-    file: &'r str,
-    line: usize,
-    column: usize,
-    end_line: usize,
-    end_column: usize,
+    file: Option<&'r str>,
+    line: Option<usize>,
+    column: Option<usize>,
+    end_line: Option<usize>,
+    end_column: Option<usize>,
     path: &'r str,
     absent: bool,
     value: Option<&'r str>,
@@ -66,6 +79,8 @@ struct Found<'r> {
     patch: Option<serde_json::Value>,
     ignored: Option<&'r str>,
     against: Option<Spot>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pods: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -83,7 +98,9 @@ struct Object<'r> {
 
 #[derive(Serialize)]
 struct Told<'r> {
-    file: &'r str,
+    file: Option<&'r str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<&'r str>,
     line: Option<usize>,
     column: Option<usize>,
     message: &'r str,
@@ -91,7 +108,8 @@ struct Told<'r> {
 
 #[derive(Serialize)]
 struct Summary<'r> {
-    files: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<usize>,
     denied: usize,
     warned: usize,
     repaired: usize,
@@ -100,6 +118,20 @@ struct Summary<'r> {
     oddities: usize,
     judged: usize,
     skipped: BTreeMap<&'r str, usize>,
+    #[serde(flatten)]
+    cluster: Option<Cluster<'r>>,
+}
+
+/// What only a cluster has.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Cluster<'r> {
+    windows: usize,
+    exempt: usize,
+    owned: &'r BTreeMap<String, usize>,
+    finished: usize,
+    by_rule: BTreeMap<&'r str, Count>,
+    by_namespace: BTreeMap<&'r str, Count>,
 }
 
 impl<'r> Found<'r> {
@@ -109,11 +141,11 @@ impl<'r> Found<'r> {
             code: finding.rule.code,
             name: finding.rule.name,
             severity: finding.severity.name(),
-            file: &file.name,
-            line: finding.span.line,
-            column: finding.span.column,
-            end_line: finding.span.line,
-            end_column: end_column(file, finding.span),
+            file: file.file(),
+            line: finding.span.map(|span| span.line),
+            column: finding.span.map(|span| span.column),
+            end_line: finding.span.map(|span| span.line),
+            end_column: finding.span.map(|span| end_column(file, span)),
             path: &finding.path,
             absent: finding.absent,
             value: finding.value.as_deref(),
@@ -132,6 +164,7 @@ impl<'r> Found<'r> {
                 line: span.line,
                 column: span.column,
             }),
+            pods: finding.pods,
         }
     }
 }
@@ -139,7 +172,11 @@ impl<'r> Found<'r> {
 impl<'r> Told<'r> {
     fn new(file: &'r FileReport, problem: &'r Problem) -> Self {
         Self {
-            file: &file.name,
+            file: file.file(),
+            subject: match file.source {
+                Source::File => None,
+                Source::Cluster => Some(&file.name),
+            },
             line: problem.place.map(|place| place.line),
             column: problem.place.map(|place| place.column),
             message: &problem.text,
@@ -165,7 +202,7 @@ pub(super) fn render(report: &Report) -> String {
         version: "1",
         findings: findings.map(|(file, f)| Found::new(file, f)).collect(),
         summary: Summary {
-            files: report.files.len(),
+            files: report.cluster.is_none().then_some(report.files.len()),
             denied: report.count(Severity::Deny),
             warned: report.count(Severity::Warn),
             repaired: report.count(Severity::Repair),
@@ -174,6 +211,14 @@ pub(super) fn render(report: &Report) -> String {
             oddities: oddities.len(),
             judged: report.judged(),
             skipped,
+            cluster: report.cluster.as_ref().map(|seen| Cluster {
+                windows: seen.windows,
+                exempt: seen.exempt,
+                owned: &seen.owned,
+                finished: seen.finished,
+                by_rule: tables::count(report, |finding| finding.rule.code),
+                by_namespace: tables::count(report, tables::namespace),
+            }),
         },
         problems,
         oddities,

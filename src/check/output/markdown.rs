@@ -1,25 +1,40 @@
 //! A table a file, for a comment on a pull request or the summary of a job.
 
-use super::{Item, shown, summary, told};
-use crate::check::Report;
+use super::{Item, shown, summary, tables, told};
+use crate::check::{Report, Source};
 use crate::explain::markdown::escaped;
 
 pub(super) fn render(report: &Report) -> String {
-    let mut out = format!("**transom check:** {}\n", escaped(&summary(report)));
+    let command = match report.cluster {
+        Some(_) => "scan",
+        None => "check",
+    };
+    let mut out = format!("**transom {command}:** {}\n", escaped(&summary(report)));
+    out.push_str(&tables::markdown(report));
     for file in &report.files {
         let items = told(file);
         if items.is_empty() {
             continue;
         }
         out.push_str(&format!("\n### {}\n\n", code(&file.name)));
-        out.push_str("| place | severity | rule | field | what to do |\n|---|---|---|---|---|\n");
-        items.into_iter().for_each(|item| row(&mut out, item));
+        out.push_str(match file.source {
+            Source::File => {
+                "| place | severity | rule | field | what to do |\n|---|---|---|---|---|\n"
+            }
+            Source::Cluster => "| severity | rule | field | what to do |\n|---|---|---|---|\n",
+        });
+        let rows = items.into_iter().map(|item| row(file.source, item));
+        out.extend(rows);
     }
     out
 }
 
-fn row(out: &mut String, item: Item<'_>) {
+fn row(source: Source, item: Item<'_>) -> String {
     let place = item.place().map_or_else(String::new, |at| at.to_string());
+    let place = match source {
+        Source::File => format!("| {place} "),
+        Source::Cluster => String::new(),
+    };
     let severity = item.severity();
     let told = match item {
         Item::Finding(finding) => {
@@ -37,11 +52,11 @@ fn row(out: &mut String, item: Item<'_>) {
             format!("| | {}", code(&problem.text))
         }
     };
-    out.push_str(&format!("| {place} | {severity} | {told} |\n"));
+    format!("{place}| {severity} | {told} |\n")
 }
 
 /// A text of a manifest: between as many backticks as it takes, in a cell of a table.
-fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     let text = shown::shown(text).replace('|', "\\|");
     let runs = text.split(|c| c != '`').map(str::len);
     let fence = "`".repeat(runs.max().unwrap_or_default() + 1);

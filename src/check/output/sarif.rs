@@ -10,7 +10,7 @@ use std::path::MAIN_SEPARATOR;
 
 use ring::digest::{Context, SHA256};
 
-use super::{end_column, shown};
+use super::{Source, end_column, shown};
 use crate::check::{FileReport, Finding, Problem, Report, Severity, Span};
 use crate::explain::markdown;
 use crate::rules::{Action, Rule};
@@ -127,12 +127,14 @@ fn result(file: &FileReport, finding: &Finding, rule_index: usize) -> Result {
             sentence(rule.brief),
             shown::remedy(finding)
         )),
-        locations: [Location {
-            logical_locations: vec![LogicalLocation {
+        locations: [{
+            let region = finding.span.map(|span| region(file, span));
+            let mut location = location(file, region);
+            location.logical_locations.push(LogicalLocation {
                 fully_qualified_name: finding.path.clone(),
                 kind: "member",
-            }],
-            ..location(file, Some(region(file, finding.span)))
+            });
+            location
         }],
         related_locations: finding.against.map_or_else(Vec::new, |span| {
             vec![Location {
@@ -211,14 +213,20 @@ fn notification(file: &FileReport, problem: &Problem, kind: Notified) -> Notific
 }
 
 fn location(file: &FileReport, region: Option<Region>) -> Location {
+    let physical = file.file().map(|name| PhysicalLocation {
+        artifact_location: Artifact { uri: uri(name) },
+        region,
+    });
+    let logical = match file.source {
+        Source::File => None,
+        Source::Cluster => Some(LogicalLocation {
+            fully_qualified_name: file.name.clone(),
+            kind: "resource",
+        }),
+    };
     Location {
-        physical_location: PhysicalLocation {
-            artifact_location: Artifact {
-                uri: uri(&file.name),
-            },
-            region,
-        },
-        logical_locations: Vec::new(),
+        physical_location: physical,
+        logical_locations: logical.into_iter().collect(),
         message: None,
     }
 }

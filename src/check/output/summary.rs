@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::shown::shown;
-use crate::check::{Report, Severity};
+use crate::check::{Report, Seen, Severity};
 
 /// As many kinds of skipped objects are named.
 const KINDS: usize = 8;
@@ -28,6 +28,14 @@ pub fn summary(report: &Report) -> String {
     }
     parts.extend(some(report.count(Severity::Ignored), "ignored"));
 
+    let judged = match report.judged() {
+        0 => "no object".to_owned(),
+        judged => several(judged, "object"),
+    };
+    if let Some(seen) = &report.cluster {
+        let (parts, rest) = (parts.join(", "), live(seen));
+        return format!("{parts}; {judged} judged{rest}");
+    }
     let concerned = report.files.iter().filter(|file| {
         !(file.findings.is_empty() && file.problems.is_empty() && file.oddities.is_empty())
     });
@@ -35,12 +43,32 @@ pub fn summary(report: &Report) -> String {
         0 => report.files.len(),
         concerned => concerned,
     };
-    let judged = match report.judged() {
-        0 => "no object".to_owned(),
-        judged => several(judged, "object"),
-    };
     let (files, skipped) = (several(files, "file"), skipped(report));
     format!("{} in {files}; {judged} judged{skipped}", parts.join(", "))
+}
+
+/// `, 12 for Windows; 40 counted for what made them (10 ReplicaSet, 30 Pod), 2 finished pods skipped`
+fn live(seen: &Seen) -> String {
+    let some = |count: usize, what: String| (count > 0).then_some(what);
+    let owned: usize = seen.owned.values().sum();
+    let kinds = seen.owned.iter();
+    let kinds: Vec<_> = kinds.map(|(kind, n)| format!("{n} {kind}")).collect();
+    let parts = [
+        some(seen.windows, format!(", {} for Windows", seen.windows)),
+        some(seen.exempt, format!(", {} exempt", seen.exempt)),
+        some(
+            owned,
+            format!(
+                "; {owned} counted for what made them ({})",
+                kinds.join(", ")
+            ),
+        ),
+        some(
+            seen.finished,
+            format!("; {} skipped", several(seen.finished, "finished pod")),
+        ),
+    ];
+    parts.into_iter().flatten().collect()
 }
 
 /// `, 3 skipped (2 ConfigMap, 1 Secret)`
@@ -77,7 +105,10 @@ mod tests {
     use crate::check::{FileReport, Options, check};
 
     fn of(files: Vec<FileReport>) -> String {
-        summary(&Report { files })
+        summary(&Report {
+            files,
+            cluster: None,
+        })
     }
 
     fn checked(text: &str) -> FileReport {

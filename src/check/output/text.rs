@@ -10,7 +10,7 @@ use textwrap::WordSplitter;
 
 use super::shown::{self, shown};
 use super::snippet::{self, Lines};
-use super::{Item, RenderOptions, told};
+use super::{Item, RenderOptions, several, tables, told};
 use crate::check::{FileReport, Finding, Report, Severity};
 use crate::yaml::Place;
 
@@ -37,7 +37,7 @@ pub(super) fn render(report: &Report, options: &RenderOptions) -> String {
                     let messages = messages(finding, width, with_evidence);
                     (
                         title(finding),
-                        snippet::of(&file.text, finding.span),
+                        finding.span.and_then(|span| snippet::of(&file.text, span)),
                         messages,
                     )
                 }
@@ -83,6 +83,7 @@ pub(super) fn render(report: &Report, options: &RenderOptions) -> String {
             all.push(drawn);
         }
     }
+    all.extend(tables::text(report));
     all.join("\n")
 }
 
@@ -141,6 +142,10 @@ fn messages<'f>(finding: &'f Finding, width: usize, with_evidence: bool) -> Vec<
         Some(named("reason", wrapped(&finding.reason, width))),
         Some(named("remedy", wrapped(&finding.remedy, width))),
         patch.map(|patch| named("patch", shown(patch))),
+        finding
+            .pods
+            .filter(|pods| *pods > 0)
+            .map(|pods| named("pods", format!("it is in {}", several(pods, "live pod")))),
         evidence.map(|text| named("evidence", text)),
     ];
     messages.into_iter().flatten().collect()

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 
-use super::write::replace;
 use crate::check::{FileReport, Report};
+use crate::command::report::write::replace;
 
 /// What is looked at.
 pub(super) struct Files {
@@ -130,7 +130,8 @@ impl Files {
         }
         let empty = self.directories.into_iter().filter(|d| !d.is_covered);
         files.extend(empty.map(|directory| FileReport::unread(directory.name, NONE)));
-        (Report { files }, foreign)
+        let cluster = None;
+        (Report { files, cluster }, foreign)
     }
 }
 

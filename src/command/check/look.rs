@@ -1,9 +1,9 @@
 //! One file: read, repaired where that is asked for, and looked at.
 
 use super::files::Input;
-use super::selection::Selection;
 use crate::check::output::{diff, note, several};
 use crate::check::{FileReport, Fixed, Options, check, fix};
+use crate::command::report::selection::Selection;
 
 /// What is done beside looking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

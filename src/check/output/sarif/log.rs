@@ -129,7 +129,8 @@ pub(super) struct Result {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Location {
-    pub(super) physical_location: PhysicalLocation,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) physical_location: Option<PhysicalLocation>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) logical_locations: Vec<LogicalLocation>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -14,7 +14,7 @@ use crate::terminal;
 ///
 /// # Errors
 /// It cannot be written.
-pub(super) fn write(text: &str, file: Option<&Path>) -> Result<()> {
+pub(in crate::command) fn write(text: &str, file: Option<&Path>) -> Result<()> {
     let Some(file) = file else {
         return terminal::print(text);
     };
@@ -24,7 +24,7 @@ pub(super) fn write(text: &str, file: Option<&Path>) -> Result<()> {
 
 /// Puts a new file in the place of an old one, whose permissions and owner it gets. There is no
 /// moment at which it holds half of it.
-pub(super) fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(in crate::command) fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link stays one.
     let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let old = match fs::metadata(&file) {

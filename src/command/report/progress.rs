@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A bar on stderr. It goes away with this value.
-pub(super) struct Progress {
+pub(in crate::command) struct Progress {
     bar: ProgressBar,
     began: Instant,
     quiet: bool,
@@ -17,13 +17,14 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Of so many files.
-    pub(super) fn new(files: usize, quiet: bool) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(files as u64), ProgressDrawTarget::hidden());
-        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} files");
+    /// Of so many things.
+    pub(in crate::command) fn new(length: usize, what: &'static str, quiet: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(length as u64), ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}");
         if let Ok(style) = style {
             bar.set_style(style);
         }
+        bar.set_message(what);
         Self {
             bar,
             began: Instant::now(),
@@ -32,14 +33,24 @@ impl Progress {
         }
     }
 
+    /// There is more to do than was known.
+    pub(in crate::command) fn foresee(&self, more: usize) {
+        self.bar.inc_length(more as u64);
+    }
+
     /// One more is done.
-    pub(super) fn tick(&self) {
+    pub(in crate::command) fn tick(&self) {
+        self.advance(1);
+    }
+
+    /// So many more are done.
+    pub(in crate::command) fn advance(&self, more: usize) {
         if !self.quiet && self.began.elapsed() >= PATIENCE {
             // It hides itself where stderr is no terminal.
             let target = ProgressDrawTarget::stderr;
             self.shown.call_once(|| self.bar.set_draw_target(target()));
         }
-        self.bar.inc(1);
+        self.bar.inc(more as u64);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::policy::Policy;
 use crate::rules::{Action, Rule};
 
 /// The rules whose findings are told.
-pub(super) struct Selection {
+pub(in crate::command) struct Selection {
     /// By code.
     rules: HashSet<&'static str>,
     /// Those that somebody asked for, and did not take back.
@@ -20,7 +20,7 @@ pub(super) struct Selection {
 }
 
 impl Selection {
-    pub(super) fn new(select: &[String], ignore: &[String]) -> Result<Self> {
+    pub(in crate::command) fn new(select: &[String], ignore: &[String]) -> Result<Self> {
         let selected = explain::select(select).context("--select")?;
         let ignored = match ignore {
             [] => Vec::new(),
@@ -35,12 +35,12 @@ impl Selection {
         })
     }
 
-    pub(super) fn has(&self, rule: &Rule) -> bool {
+    pub(in crate::command) fn has(&self, rule: &Rule) -> bool {
         self.rules.contains(rule.code)
     }
 
     /// A line for each rule that was asked for in vain.
-    pub(super) fn advice(&self, policy: &Policy) -> String {
+    pub(in crate::command) fn advice(&self, policy: &Policy) -> String {
         let is_off = |rule: &&&Rule| policy.actions(rule).iter().all(|a| *a == Action::Off);
         let off = self.asked.iter().filter(is_off);
         off.map(|rule| format!("{} is selected, but off in the configuration\n", rule.code))

@@ -16,10 +16,10 @@ use crate::policy::{self, Policy};
 const FILE: &str = ".transom.yaml";
 
 /// The configuration in force.
-pub(super) struct Settings {
-    pub(super) policy: Policy,
+pub(in crate::command) struct Settings {
+    pub(in crate::command) policy: Policy,
     /// Where it comes from and what it says, in short.
-    pub(super) origin: String,
+    pub(in crate::command) origin: String,
 }
 
 impl Settings {
@@ -27,7 +27,7 @@ impl Settings {
     ///
     /// # Errors
     /// There is none, or it is not valid: all that is wrong with it.
-    pub(super) fn read(file: Option<PathBuf>, profile: ProfileArg) -> Result<Self> {
+    pub(in crate::command) fn read(file: Option<PathBuf>, profile: ProfileArg) -> Result<Self> {
         let file = match file {
             Some(file) => {
                 let bytes = fs::read(&file);
@@ -85,7 +85,7 @@ fn short(file: &Path, here: &Path) -> PathBuf {
 }
 
 /// What is known of the namespace.
-pub(super) fn namespace(labels: &[(String, String)], os: Option<Os>) -> NamespaceFacts {
+pub(in crate::command) fn namespace(labels: &[(String, String)], os: Option<Os>) -> NamespaceFacts {
     let labels = labels
         .iter()
         .map(|(key, value)| (key.as_str(), value.as_str()));

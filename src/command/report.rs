@@ -1,0 +1,71 @@
+//! What `check` and `scan` share: the configuration that is held against, which findings are told, how far it
+//! has come, where the report goes, and the exit code.
+//!
+//! Not here: how findings are made (`crate::check`, `crate::scan`), and how they look (`crate::check::output`).
+
+pub(super) mod progress;
+pub(super) mod selection;
+pub(super) mod settings;
+pub(super) mod write;
+
+use std::process::ExitCode;
+
+use crate::check::output::{Format, RenderOptions, render};
+use crate::check::{FileReport, Report, Severity};
+use crate::cli::{FailOn, ReportArgs};
+use crate::terminal::{self, tell};
+
+/// There are findings; of `--diff`, there is something to fix.
+const FOUND: u8 = 1;
+/// Something could not be read or written.
+pub(super) const UNREAD: u8 = 2;
+
+impl ReportArgs {
+    /// What the text can be asked for.
+    pub(super) fn options(&self) -> RenderOptions {
+        RenderOptions {
+            show_evidence: self.show_evidence,
+            width: terminal::width(),
+        }
+    }
+
+    /// Tells what could not be read to those who look at stderr, unless it stands before them already.
+    pub(super) fn tell_unread(&self, report: &Report, is_told: bool) {
+        let by_format = matches!(self.output, Format::Text | Format::Concise | Format::Github);
+        if !(is_told && by_format && self.output_file.is_none()) {
+            let unread = unread(report);
+            tell(&render(&unread, Format::Concise, &self.options()));
+        }
+    }
+
+    /// Whether there are findings that matter to `--fail-on`.
+    pub(super) fn fails(&self, report: &Report) -> bool {
+        let least = match self.fail_on {
+            FailOn::Deny => Severity::Deny,
+            FailOn::Warn => Severity::Repair,
+        };
+        report.findings().any(|(_, f)| f.severity >= least)
+    }
+
+    /// 2 if something could not be read, whatever else there is.
+    pub(super) fn exit_code(&self, report: &Report, found: bool) -> ExitCode {
+        ExitCode::from(match report.problems() {
+            0 if found && !self.exit_zero => FOUND,
+            0 => 0,
+            _ => UNREAD,
+        })
+    }
+}
+
+/// What could not be read, and nothing else.
+fn unread(report: &Report) -> Report {
+    let files = report.files.iter().map(|file| FileReport {
+        source: file.source,
+        problems: file.problems.clone(),
+        ..FileReport::new(&file.name)
+    });
+    Report {
+        files: files.collect(),
+        ..Report::default()
+    }
+}
