@@ -1,16 +1,20 @@
 //! The pages that are written by hand: their manifests are what they say, and their links lead somewhere.
 //!
 //! A block of YAML that starts with `# NAME.yaml` is a file, and what `$ transom check … NAME.yaml` finds in it stands
-//! below. Any other manifest passes. Not here: README (`readme.rs`) and the pages that are made (`docs.rs`).
+//! below. Any other manifest passes. Commands and metrics are those of the program, values those of the chart.
+//! Not here: README (`readme.rs`) and the pages that are made (`docs.rs`).
 
 #![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
 #[path = "support/program.rs"]
 mod program;
+#[path = "support/series.rs"]
+mod series;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
+use clap::CommandFactory;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Pod;
@@ -19,6 +23,8 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, RoleBinding};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use series::Series;
+use transom::cli::Cli;
 use transom::policy::Policy;
 
 const WINDOWS: (&str, &str) = (
@@ -26,7 +32,10 @@ const WINDOWS: (&str, &str) = (
     include_str!("../docs/windows-on-kubernetes.md"),
 );
 const COEXISTENCE: (&str, &str) = ("coexistence.md", include_str!("../docs/coexistence.md"));
-const PAGES: [(&str, &str); 2] = [WINDOWS, COEXISTENCE];
+const OPERATIONS: (&str, &str) = ("operations.md", include_str!("../docs/operations.md"));
+const RUNBOOKS: (&str, &str) = ("runbooks.md", include_str!("../docs/runbooks.md"));
+const INSTALL: (&str, &str) = ("install.md", include_str!("../docs/install.md"));
+const PAGES: [(&str, &str); 5] = [WINDOWS, COEXISTENCE, INSTALL, OPERATIONS, RUNBOOKS];
 
 /// The first line of a block that is given to the Helm chart.
 const VALUES: &str = "# values of the chart\n";
@@ -81,8 +90,8 @@ fn check(files: &[(&str, &str)], args: &[&str]) -> (String, i32) {
 
 #[test]
 fn manifests_pass_unless_the_page_says_what_is_found() {
+    let mut passed = 0;
     for (name, page) in PAGES {
-        let mut passed = 0;
         for block in blocks(page, "yaml") {
             if file_name(&block).is_some() || !block.contains("apiVersion:") {
                 continue;
@@ -96,8 +105,8 @@ fn manifests_pass_unless_the_page_says_what_is_found() {
             );
             passed += 1;
         }
-        assert!(passed > 0, "{name}");
     }
+    assert!(passed > 10, "{passed}");
 }
 
 #[test]
@@ -155,8 +164,15 @@ fn every_object_is_one_of_its_kind() {
                     "ClusterRole" => assert_typed::<ClusterRole>(&object),
                     "RoleBinding" => assert_typed::<RoleBinding>(&object),
                     "Config" => drop(Policy::parse(&block).unwrap()),
-                    // A file of the kubelet, and a resource of Argo CD: there are no types of them here.
-                    "KubeletConfiguration" | "Application" => {}
+                    "HelmRelease" => assert_values(&object["spec"]["values"], name),
+                    "Application" => {
+                        let values = &object["spec"]["source"]["helm"]["valuesObject"];
+                        if !values.is_null() {
+                            assert_values(values, name);
+                        }
+                    }
+                    // A file of the kubelet: there is no type of it here.
+                    "KubeletConfiguration" => {}
                     other => panic!("{name}: {other}"),
                 }
             }
@@ -165,8 +181,25 @@ fn every_object_is_one_of_its_kind() {
     assert!(kinds.values().sum::<i32>() > 10, "{kinds:?}");
 }
 
+/// Values are the chart's own, by its schema, and the configuration in them is one.
+fn assert_values(values: &Value, whose: &str) {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let schema = std::fs::read_to_string(format!("{root}/charts/transom/values.schema.json"));
+    let schema: Value = serde_json::from_str(&schema.unwrap()).unwrap();
+    let schema = jsonschema::draft7::new(&schema).unwrap();
+    let wrong: Vec<_> = schema.iter_errors(values).map(|e| e.to_string()).collect();
+    assert!(wrong.is_empty(), "{whose}: {wrong:?}");
+    if let Some(config) = values.get("config") {
+        let mut config = config.as_object().unwrap().clone();
+        config.insert("apiVersion".to_owned(), "transom.dev/v1alpha1".into());
+        config.insert("kind".to_owned(), "Config".into());
+        let text = Value::from(config).to_string();
+        Policy::parse(&text).unwrap_or_else(|e| panic!("{whose}: {e}"));
+    }
+}
+
 #[test]
-fn the_configuration_in_values_of_the_chart_is_valid() {
+fn values_are_those_of_the_chart() {
     let mut seen = 0;
     for (name, page) in PAGES {
         for block in blocks(page, "yaml") {
@@ -174,16 +207,69 @@ fn the_configuration_in_values_of_the_chart_is_valid() {
                 assert!(block.contains("kind: "), "{name}: what is this?\n{block}");
                 continue;
             }
-            let mut values = documents(&block).remove(0);
-            let config = values["config"].as_object_mut().unwrap();
-            config.insert("apiVersion".to_owned(), "transom.dev/v1alpha1".into());
-            config.insert("kind".to_owned(), "Config".into());
-            let text = values["config"].to_string();
-            Policy::parse(&text).unwrap_or_else(|e| panic!("{name}: {e}\n{block}"));
+            assert_values(&documents(&block).remove(0), &format!("{name}\n{block}"));
             seen += 1;
         }
     }
-    assert!(seen > 1, "{seen}");
+    assert!(seen > 5, "{seen}");
+}
+
+/// What is typed at a prompt, split where one program writes into another.
+fn commands(page: &str) -> Vec<String> {
+    let consoles = blocks(page, "console");
+    let lines = consoles.iter().flat_map(|block| block.lines());
+    let typed = lines.filter_map(|line| line.strip_prefix("$ "));
+    let parts = typed.flat_map(|line| line.split(" | "));
+    parts.map(str::to_owned).collect()
+}
+
+/// What `--set` makes of `a.b=c`.
+fn set(assignment: &str) -> Value {
+    let (path, value) = assignment.split_once('=').unwrap();
+    let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+    let keys = path.rsplit('.');
+    keys.fold(value, |value, key| serde_json::json!({ key: value }))
+}
+
+#[test]
+fn commands_of_the_program_and_of_helm_are_understood() {
+    let (mut own, mut values) = (0, 0);
+    for (name, page) in PAGES {
+        for command in commands(page) {
+            let words: Vec<_> = command.split(' ').collect();
+            if words[0] == "transom" {
+                let read = Cli::command().try_get_matches_from(&words);
+                assert!(read.is_ok(), "{name}: {command}\n{}", read.unwrap_err());
+                own += 1;
+            }
+            if words[0] == "helm" {
+                for pair in words.windows(2).filter(|pair| pair[0] == "--set") {
+                    assert_values(&set(pair[1]), &format!("{name}: {command}"));
+                    values += 1;
+                }
+            }
+            for word in words {
+                let ours = ["charts/", "deploy/", "examples/"];
+                if ours.iter().any(|directory| word.starts_with(directory)) {
+                    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(word);
+                    assert!(path.exists(), "{name}: {command}");
+                }
+            }
+        }
+    }
+    assert!(own > 5 && values > 2, "{own} {values}");
+}
+
+#[test]
+fn metrics_exist_with_their_labels() {
+    let series = Series::new();
+    let mut seen = 0;
+    for (name, page) in PAGES {
+        let (named, wrong) = series.look(page);
+        assert!(wrong.is_empty(), "{name}: {wrong:?}");
+        seen += named;
+    }
+    assert!(seen > 10, "{seen}");
 }
 
 /// The headings of a page, as a browser finds them.
@@ -225,7 +311,7 @@ fn links_within_the_project_lead_somewhere() {
             );
             links += 1;
         }
-        assert!(links > 10, "{name}");
+        assert!(links > 5, "{name}");
     }
 }
 

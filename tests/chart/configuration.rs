@@ -5,7 +5,7 @@ use transom::policy::Policy;
 use super::helm::{Manifests, cases, helm};
 
 fn text(manifests: &Manifests) -> &str {
-    let map = manifests.one("ConfigMap");
+    let map = manifests.configuration();
     assert_eq!(map["data"].as_object().unwrap().len(), 1);
     map["data"]["config.yaml"].as_str().unwrap()
 }

@@ -353,3 +353,48 @@ fn the_service_monitor_reads_the_port_of_the_service() {
     );
     assert_eq!(service["spec"]["ports"][1]["name"], "metrics");
 }
+
+/// The alerts are those of the file, which tests/monitoring.rs tries.
+#[test]
+fn the_prometheus_rule_has_the_alerts_of_the_file() {
+    let Some(helm) = helm() else { return };
+    let rendered = helm.ci("everything-on");
+    let rule = rendered.one("PrometheusRule");
+    assert_eq!(rule["metadata"]["labels"]["release"], "prometheus");
+    let file = super::read("charts/transom/files/alerts.yaml");
+    let mut want: Value = serde_saphyr::from_str(&file).unwrap();
+    for alert in want["groups"][0]["rules"].as_array_mut().unwrap() {
+        alert["labels"]["team"] = "windows".into();
+        let name = alert["alert"].as_str().unwrap().to_lowercase();
+        alert["annotations"]["runbook_url"] =
+            format!("https://runbooks.example.com/transom#{name}").into();
+    }
+    assert_eq!(rule["spec"], want);
+
+    let values = "prometheusRule: {enabled: true, alertLabels: {severity: none}}";
+    let rendered = helm.with(values).unwrap();
+    let rules = &rendered.one("PrometheusRule")["spec"]["groups"][0]["rules"];
+    for alert in rules.as_array().unwrap() {
+        assert_eq!(alert["labels"], json!({"severity": "none"}));
+    }
+    assert!(helm.with("{}").unwrap().all("PrometheusRule").is_empty());
+}
+
+#[test]
+fn the_dashboard_is_found_by_the_sidecar_and_is_the_one_of_the_file() {
+    let Some(helm) = helm() else { return };
+    let rendered = helm.ci("everything-on");
+    let maps = rendered.all("ConfigMap");
+    let dashboard = maps
+        .iter()
+        .find(|m| m["data"].get("transom.json").is_some());
+    let dashboard = dashboard.unwrap();
+    let metadata = &dashboard["metadata"];
+    assert_eq!(metadata["labels"]["grafana_dashboard"], "1");
+    assert_eq!(metadata["annotations"]["grafana_folder"], "Kubernetes");
+    let have: Value =
+        serde_json::from_str(dashboard["data"]["transom.json"].as_str().unwrap()).unwrap();
+    let want = super::read("charts/transom/files/dashboard.json");
+    assert_eq!(have, serde_json::from_str::<Value>(&want).unwrap());
+    assert_eq!(helm.with("{}").unwrap().all("ConfigMap").len(), 1);
+}

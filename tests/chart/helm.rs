@@ -157,6 +157,13 @@ impl Manifests {
         one
     }
 
+    /// The ConfigMap of the configuration; a dashboard has one, too.
+    pub(crate) fn configuration(&self) -> &Value {
+        let is_config = |o: &&&Value| o["data"].get("config.yaml").is_some();
+        let maps = self.all("ConfigMap");
+        maps.iter().find(is_config).unwrap()
+    }
+
     /// The pod of `helm test`.
     pub(crate) fn test_pod(&self) -> &Value {
         let pods = self.all("Pod");

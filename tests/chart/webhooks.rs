@@ -252,7 +252,7 @@ fn conditions_are_those_of_the_program_for_the_same_configuration() {
     let nothing = "config: {evidence: {images: {certain: {tags: [], repositories: []}, hint: {words: [], tags: []}}}}";
     let more = [odd, nothing].map(|values| Arc::new(helm.with(values).unwrap()));
     for rendered in cases().iter().map(|case| helm.ci(case)).chain(more) {
-        let config = rendered.one("ConfigMap")["data"]["config.yaml"].as_str();
+        let config = rendered.configuration()["data"]["config.yaml"].as_str();
         let policy = Policy::parse(config.unwrap()).unwrap();
         for condition in Condition::ALL {
             for entry in entries(&rendered) {

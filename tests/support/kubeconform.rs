@@ -15,7 +15,7 @@ use tempfile::TempDir;
 const DEFINITIONS: &str = "#/definitions/";
 
 /// Kinds that no API server knows by itself.
-const CUSTOM: &str = "Certificate,Issuer,ServiceMonitor";
+const CUSTOM: &str = "Certificate,Issuer,PrometheusRule,ServiceMonitor";
 
 /// A schema for each kind that an API server serves.
 pub(crate) struct Schemas {
