@@ -217,23 +217,7 @@ fn bad_pod() -> Value {
     pod
 }
 
-<<<<<<< HEAD
-fn works_once(namespace: &Namespace<'_>) -> bool {
-    namespace.file("good.yaml", &windows_pod("good").to_string());
-    namespace.file("bad.yaml", &bad_pod().to_string());
-    let create =
-        |file: &str| namespace.kubectl(&["create", "--dry-run=server", "-o", "json", "-f", file]);
-    let good = create("good.yaml");
-    assert!(good.succeeded(), "{good}");
-    let good: Value = serde_json::from_str(&good.stdout).unwrap();
-    let bad = create("bad.yaml");
-    good["spec"]["os"]["name"] == "windows" && bad.stderr.contains("WIN202")
-}
-
 pub(crate) fn manifest(name: &str, image: &str) -> String {
-=======
-fn manifest(name: &str, image: &str) -> String {
->>>>>>> e2e
     format!(
         "
 apiVersion: apps/v1
