@@ -1,7 +1,7 @@
 //! Transom in a real control plane, with simulated nodes.
 //!
 //! The tests need the programs in the directory that KUBEBUILDER_ASSETS names; `tests/assets/build` makes them. All
-//! but the proof share one control plane, each in namespaces of its own, with a Transom of its own.
+//! but two share one control plane, each in namespaces of its own, with a Transom of its own.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)] // A test, whose functions clippy does not know as such.
 
 use std::path::PathBuf;
