@@ -155,7 +155,14 @@ impl Certificate {
     /// # Errors
     /// It is not exactly one, or not that of a CA.
     pub fn read(pem: &str) -> Result<Self, AuthorityError> {
-        let lines = pem.lines().map(str::trim).filter(|line| !line.is_empty());
+        // Whatever stands beside it is nobody's business: files with a key in them are common, and this gets published.
+        let mut inside = false;
+        let lines = pem.lines().map(str::trim).filter(|line| {
+            inside |= *line == "-----BEGIN CERTIFICATE-----";
+            let kept = inside && !line.is_empty();
+            inside &= *line != "-----END CERTIFICATE-----";
+            kept
+        });
         let mut certificate = Self {
             pem: lines.flat_map(|line| [line, "\n"]).collect(),
             not_after: 0,

@@ -91,3 +91,22 @@ fn shows_no_key() {
     let ca = Authority::new("a CA", now(), DAY).unwrap();
     assert!(!format!("{ca:?}").contains("PRIVATE"));
 }
+
+/// It goes into webhook configurations, which many may read.
+#[test]
+fn what_stands_beside_a_certificate_is_left_out() {
+    let ca = Authority::new("a CA", now(), 365 * DAY).unwrap();
+    let pem = ca.certificate().pem();
+    let key = rcgen::KeyPair::generate().unwrap().serialize_pem();
+    for text in [
+        format!("{key}{pem}"),
+        format!("{pem}\n{key}"),
+        format!("subject=a CA\n{pem}# end\n"),
+    ] {
+        let read = Certificate::read(&text).unwrap();
+        assert_eq!(&read, ca.certificate());
+        assert_eq!(read.pem(), pem);
+    }
+    assert!(Certificate::read(&key).is_err());
+    assert!(Certificate::read(&format!("{pem}{pem}")).is_err());
+}

@@ -11,6 +11,7 @@
 //!
 //! Not here: TLS (`server::tls`), certificates (`authority`). Started by `cluster::start`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -219,14 +220,7 @@ impl Keeper {
                 || Authority::new(CA_NAME, now, lifetimes.ca),
             )?;
             if let Some(found) = &found {
-                self.frame
-                    .metadata
-                    .labels
-                    .clone_from(&found.metadata.labels);
-                self.frame
-                    .metadata
-                    .annotations
-                    .clone_from(&found.metadata.annotations);
+                keep_frame(&mut self.frame, found);
             }
             let Some((contents, cause)) = step else {
                 self.memory = reading.contents;
@@ -383,4 +377,21 @@ impl Keeper {
         }
         self.flaw = flaw;
     }
+}
+
+/// Remembers by what Helm knows its own, for a Secret that has to be made again. Nothing that another version of the chart
+/// changes: what we apply is ours, and Helm would find it taken.
+fn keep_frame(frame: &mut Secret, found: &Secret) {
+    let kept = |map: &Option<BTreeMap<String, String>>, keep: fn(&str) -> bool| {
+        let mut map = map.clone();
+        map.iter_mut()
+            .for_each(|map| map.retain(|key, _| keep(key)));
+        map
+    };
+    frame.metadata.labels = kept(&found.metadata.labels, |key| {
+        key.starts_with("app.kubernetes.io/") && key != "app.kubernetes.io/version"
+    });
+    frame.metadata.annotations = kept(&found.metadata.annotations, |key| {
+        key.starts_with("meta.helm.sh/")
+    });
 }

@@ -1,7 +1,7 @@
 //! The evidence once more, as CEL: the matchConditions that keep all other pods off the wire.
 //!
 //! What [`detect`](super::detect) finds in an object itself to be Windows, a hint at Windows or a contradiction, the
-//! expression lets through; it may let more through, never less (tests/properties/conditions.rs). It sees
+//! expression lets through; it may let more through, never less (tests/evidence/conditions.rs). It sees
 //! objects as API servers hand them to expressions: typed and defaulted. Nodes, registries and namespaces are
 //! not in an object; what they alone know takes [`Condition::NotLinux`] or no condition at all. Called by
 //! `transom conditions` and for the chart, whose template has Helm's actions where a configuration's own
