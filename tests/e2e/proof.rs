@@ -23,7 +23,11 @@ fn windows_workloads_land_on_windows_nodes_from_helm_install_to_helm_uninstall(c
     let deployment = before.get(&["deployment", "proxy"]);
 
     // With it.
-    let mut release = Release::install(cluster, "transom", &json!({}));
+    let mut release = Release::install(
+        cluster,
+        "transom",
+        &json!({"commonLabels": {"team": "shop"}}),
+    );
     release.probe();
     let with = release.watched("with", &[]);
     settle(&with);
