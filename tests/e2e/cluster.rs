@@ -352,6 +352,9 @@ impl Files<'_> {
                 "--use-service-account-credentials",
                 "--service-account-private-key-file=accounts.key",
                 "--root-ca-file=ca.crt",
+                // Simulated nodes have no kubelet that renews a lease: without this all of them, and the pods on
+                // them, are told to be not ready every 50 seconds.
+                "--node-monitor-grace-period=1h",
             ],
         )
     }
