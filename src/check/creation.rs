@@ -66,12 +66,16 @@ impl Creation<'_> {
 
     /// The object as /mutate would hand it on, if it would change it.
     fn patched(self, mutated: &Verdict<'_, '_>) -> Option<Vec<u8>> {
-        let patch: json_patch::Patch = serde_json::from_str(&mutated.patch()?).ok()?;
         let mut object: Json = serde_json::from_slice(self.object).ok()?;
-        // It is our own, and made for this object.
-        json_patch::patch(&mut object, &patch).ok()?;
+        apply(&mutated.patch()?, &mut object)?;
         serde_json::to_vec(&object).ok()
     }
+}
+
+/// Applies a patch of our own, which was made for this object.
+pub(super) fn apply(patch: &str, object: &mut Json) -> Option<()> {
+    let patch: json_patch::Patch = serde_json::from_str(patch).ok()?;
+    json_patch::patch(object, &patch).ok()
 }
 
 /// A finding as it is reported, still without a place in a text.
@@ -115,8 +119,5 @@ pub(crate) fn finding(
 
 /// The operation that takes a field out.
 fn remove(path: &FieldPath<'_>) -> String {
-    let mut pointer = String::new();
-    // Writing to memory does not fail.
-    let _ = path.write_pointer(&mut pointer);
-    serde_json::json!([{"op": "remove", "path": pointer}]).to_string()
+    serde_json::json!([{"op": "remove", "path": path.pointer()}]).to_string()
 }

@@ -131,12 +131,6 @@ impl Case<'_> {
     }
 
     fn locate(&self, path: &FieldPath<'_>) -> Located<'_> {
-        let mut steps = Vec::new();
-        // The visitor has no errors.
-        let _ = path.each_step(|step| {
-            steps.push(step);
-            Ok::<(), std::convert::Infallible>(())
-        });
-        self.object.node.locate(steps)
+        self.object.node.locate(path.steps())
     }
 }

@@ -1,5 +1,6 @@
 //! The path from the root of an object to one of its fields, as people read it and as a patch needs it.
 
+use std::convert::Infallible;
 use std::fmt::{self, Formatter};
 
 use super::{At, Tape};
@@ -14,11 +15,26 @@ pub struct FieldPath<'t> {
 }
 
 impl<'t> FieldPath<'t> {
-    /// Goes along the path, from the root down.
-    ///
-    /// # Errors
-    /// The first one that `visit` returns.
-    pub fn each_step<E>(&self, mut visit: impl FnMut(Step<'t>) -> Result<(), E>) -> Result<(), E> {
+    /// The steps from the root down.
+    pub(crate) fn steps(&self) -> Vec<Step<'t>> {
+        let mut steps = Vec::new();
+        // The visitor has no errors.
+        let _ = self.each_step(|step| {
+            steps.push(step);
+            Ok::<(), Infallible>(())
+        });
+        steps
+    }
+
+    /// The path as a JSON Pointer.
+    pub(crate) fn pointer(&self) -> String {
+        let mut pointer = String::new();
+        // Writing to memory does not fail.
+        let _ = self.write_pointer(&mut pointer);
+        pointer
+    }
+
+    fn each_step<E>(&self, mut visit: impl FnMut(Step<'t>) -> Result<(), E>) -> Result<(), E> {
         self.tape.each_step(self.at, &mut visit)?;
         let mut missing = self.missing.iter();
         missing.try_for_each(|name| visit(Step::Name(name)))

@@ -8,10 +8,10 @@ use super::Selected;
 use crate::admit;
 use crate::check::Options;
 use crate::check::comment::Comments;
-use crate::check::creation::Creation;
+use crate::check::creation::{self, Creation};
 use crate::check::document::Object;
 use crate::check::judge::{facts, namespace};
-use crate::decision::{Effect, Endpoint};
+use crate::decision::Endpoint;
 use crate::field::Step;
 use crate::patch::Change as Kind;
 use crate::review;
@@ -49,8 +49,7 @@ pub(super) struct Wanted {
 impl Wanted {
     /// The object as it should be.
     pub(super) fn apply(&self, object: &mut Json) -> Option<()> {
-        let patch: json_patch::Patch = serde_json::from_str(&self.patch).ok()?;
-        json_patch::patch(object.pointer_mut(&self.pod)?, &patch).ok()
+        creation::apply(&self.patch, object.pointer_mut(&self.pod)?)
     }
 }
 
@@ -71,7 +70,7 @@ pub(super) fn ask(
     let facts = facts(namespace, options);
     let mut json = Vec::new();
     object.node.write_json(&mut json).ok()?;
-    let creation = |kind, object: &[u8]| {
+    let review_of = |kind, object: &[u8]| {
         let creation = Creation {
             kind,
             namespace,
@@ -79,16 +78,16 @@ pub(super) fn ask(
         };
         creation.review()
     };
-    let body = creation(object.kind, &json);
+    let body = review_of(object.kind, &json);
     let request = review::decode(&body, &options.policy).ok()?;
     let whole = admit::admit(Endpoint::Mutate, &request, &options.policy, &facts);
     let path = whole.pod_path()?;
-    let way = steps(&path);
+    let way = path.steps();
     let pod = object.node.locate(way.iter().copied());
 
     json.clear();
     pod.node.write_json(&mut json).ok()?;
-    let body = creation(workload::Kind::Pod, &json);
+    let body = review_of(workload::Kind::Pod, &json);
     let request = review::decode(&body, &options.policy).ok()?;
     let verdict = admit::admit(Endpoint::Mutate, &request, &options.policy, &facts);
     // A pod that is not for Windows is none of our business here.
@@ -96,21 +95,15 @@ pub(super) fn ask(
         return None;
     }
     if !verdict.allowed() {
-        let denied = verdict.findings().iter();
-        let denied = denied.filter(|finding| finding.effect() == Effect::Deny);
-        let mut codes: Vec<_> = denied.map(|finding| finding.rule().code).collect();
-        codes.dedup();
-        return Some(Answer::Refused(codes.join(", ")));
+        return Some(Answer::Refused(verdict.denied_rules().join(", ")));
     }
     let patch = verdict.patch_sparing(|finding| {
         let path = verdict.path(finding);
-        let all = way.iter().copied().chain(steps(&path));
+        let all = way.iter().copied().chain(path.steps());
         let lines = object.node.locate(all).lines;
         !is_selected(finding.rule()) || comments.reason(&lines, finding.rule()).is_some()
     })?;
-    let mut pod = String::new();
-    // Writing to memory does not fail.
-    let _ = path.write_pointer(&mut pod);
+    let pod = path.pointer();
     // It is JSON, and so it is YAML, which keeps the order of keys.
     let operations = yaml::documents(&patch).ok()?;
     Some(Answer::Wanted(Wanted {
@@ -118,16 +111,6 @@ pub(super) fn ask(
         patch,
         pod,
     }))
-}
-
-fn steps<'p>(path: &'p crate::FieldPath<'_>) -> Vec<Step<'p>> {
-    let mut steps = Vec::new();
-    // The visitor has no errors.
-    let _ = path.each_step(|step| {
-        steps.push(step);
-        Ok::<(), std::convert::Infallible>(())
-    });
-    steps
 }
 
 /// The operations of a JSON Patch; those that go on with what one before them made are part of it.
