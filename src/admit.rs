@@ -1,19 +1,21 @@
 //! The pipeline on one page: (request, policy, facts) → verdict. The only call that the shell
 //! makes; webhook, linter and scan all come through here.
 
-use std::fmt::{self, Display, Formatter};
+mod verdict;
 
-use crate::decision::{self, Case, Decision, Effect, Endpoint, Exemption, Finding};
+use crate::decision::{self, Case, Endpoint, Exemption};
 use crate::facts::{Facts, NamespaceFacts};
 use crate::mode::Mode;
+use crate::object::At;
 use crate::object::demand::Role;
-use crate::object::{At, FieldPath, Tape};
 use crate::os::{self, Detection};
-use crate::patch::{Change, Patch};
 use crate::policy::Policy;
 use crate::review::{Operation, Request};
 use crate::rules::{self, Action, Context, Hit};
 use crate::workload::{Kind, Pod};
+
+pub use verdict::Verdict;
+pub(crate) use verdict::{Judgement, Outcome, Unreadable};
 
 /// Judges a request.
 pub fn admit<'r, 'a>(
@@ -219,204 +221,6 @@ fn evaluate(
         rules::evaluate(&context, is_off, &mut hits);
     }
     hits
-}
-
-/// What is answered to a request, and everything that led to it.
-pub struct Verdict<'r, 'a> {
-    endpoint: Endpoint,
-    request: &'r Request<'a>,
-    policy: &'r Policy,
-    facts: &'r Facts,
-    mode: Mode,
-    outcome: Outcome<'r, 'a>,
-}
-
-/// How far a request got.
-#[expect(clippy::large_enum_variant)] // one a request, on the stack, and mostly the large one
-pub(crate) enum Outcome<'r, 'a> {
-    /// Let through without a look at its fields.
-    Exempt(Exemption),
-    /// It could not be understood.
-    Unreadable(Unreadable),
-    Judged(Judgement<'r, 'a>),
-}
-
-/// A field that stops everything else from being understood.
-pub(crate) struct Unreadable {
-    pub(crate) path: String,
-    pub(crate) sentence: String,
-}
-
-impl Display for Unreadable {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.sentence)
-    }
-}
-
-/// What was found in an object that was understood.
-#[derive(Default)]
-pub(crate) struct Judgement<'r, 'a> {
-    pub(crate) detection: Detection,
-    pub(crate) decision: Decision,
-    pub(crate) pod: Option<Pod<'r, 'a>>,
-}
-
-impl<'r, 'a> Verdict<'r, 'a> {
-    /// Which webhook was asked.
-    pub fn endpoint(&self) -> Endpoint {
-        self.endpoint
-    }
-
-    /// What was asked.
-    pub fn request(&self) -> &'r Request<'a> {
-        self.request
-    }
-
-    /// How the namespace wants to be told.
-    pub fn mode(&self) -> Mode {
-        self.mode
-    }
-
-    /// Whether the object is admitted.
-    pub fn allowed(&self) -> bool {
-        if self.mode != Mode::Enforce {
-            return true;
-        }
-        match &self.outcome {
-            Outcome::Exempt(_) => true,
-            // What /mutate cannot understand, /validate denies, but nothing that is on its way out.
-            Outcome::Unreadable(_) => {
-                self.endpoint == Endpoint::Mutate || self.request.is_being_deleted()
-            }
-            Outcome::Judged(judgement) => !judgement.decision.denied,
-        }
-    }
-
-    /// What the answer tells, sorted by rule and then by place.
-    pub fn findings(&self) -> &[Finding] {
-        match &self.outcome {
-            Outcome::Judged(judgement) => &judgement.decision.findings,
-            _ => &[],
-        }
-    }
-
-    /// The path of a finding's field, from the root of the object.
-    pub fn path<'f>(&'f self, finding: &'f Finding) -> FieldPath<'f> {
-        finding.path(self.request.tape())
-    }
-
-    /// The path of what a finding stands against, if it is a contradiction within the object.
-    pub(crate) fn against<'f>(&'f self, finding: &'f Finding) -> Option<FieldPath<'f>> {
-        Some(self.request.tape().path(finding.hit.against?))
-    }
-
-    /// The same for the same flaw in a template and in each pod that is made of it.
-    pub(crate) fn likeness(&self, finding: &Finding) -> Option<u64> {
-        let (_, pod) = self.patch_of_pod()?;
-        Some(decision::likeness(pod, &finding.hit))
-    }
-
-    /// Why the object was let through unseen.
-    pub fn exemption(&self) -> Option<Exemption> {
-        match &self.outcome {
-            Outcome::Exempt(exemption) => Some(*exemption),
-            _ => None,
-        }
-    }
-
-    /// What kept the object from being understood, in one sentence.
-    pub fn unreadable(&self) -> Option<&str> {
-        match &self.outcome {
-            Outcome::Unreadable(problem) => Some(&problem.sentence),
-            _ => None,
-        }
-    }
-
-    /// The operating system that the pod is for and the strongest evidence of it.
-    pub fn detected(&self) -> (Option<os::Os>, Option<os::Source>) {
-        match &self.outcome {
-            Outcome::Judged(judgement) => {
-                let detection = &judgement.detection;
-                let evidence = detection.evidence.or(detection.hint);
-                (detection.os, evidence.map(|evidence| evidence.source))
-            }
-            _ => (None, None),
-        }
-    }
-
-    /// What the patch changes, each kind of change once.
-    pub fn changes(&self) -> impl Iterator<Item = Change> {
-        let judgement = match &self.outcome {
-            Outcome::Judged(judgement) => Some(judgement),
-            _ => None,
-        };
-        let patch = judgement.map(|judgement| &judgement.decision.patch);
-        patch.into_iter().flat_map(Patch::changes)
-    }
-
-    /// Whether the answer warns of anything.
-    pub fn warns(&self) -> bool {
-        let is_told = |finding: &Finding| finding.effect != Effect::Ignore;
-        self.mode >= Mode::Warn && self.findings().iter().any(is_told)
-    }
-
-    /// The patch as JSON; `None` where nothing changes.
-    pub fn patch(&self) -> Option<String> {
-        let (patch, pod) = self.patch_of_pod()?;
-        self.written(patch, pod)
-    }
-
-    /// The patch that leaves these findings as they are.
-    pub(crate) fn patch_sparing(&self, is_spared: impl Fn(&Finding) -> bool) -> Option<String> {
-        let (patch, pod) = self.patch_of_pod()?;
-        let spared = self.findings().iter().filter(|finding| is_spared(finding));
-        let spared: Vec<_> = spared.map(|finding| finding.hit.at).collect();
-        self.written(&patch.sparing(&spared), pod)
-    }
-
-    fn patch_of_pod(&self) -> Option<(&Patch, &Pod<'r, 'a>)> {
-        match &self.outcome {
-            Outcome::Judged(Judgement {
-                decision,
-                pod: Some(pod),
-                ..
-            }) => Some((&decision.patch, pod)),
-            _ => None,
-        }
-    }
-
-    fn written(&self, patch: &Patch, pod: &Pod<'r, 'a>) -> Option<String> {
-        if !self.allowed() || patch.is_empty() {
-            return None;
-        }
-        let mut json = String::with_capacity(320);
-        patch.write(pod, &self.policy.placement, &self.facts.nodes, &mut json);
-        Some(json)
-    }
-
-    /// The path of the pod or of its template, from the root of the object.
-    pub(crate) fn pod_path(&self) -> Option<FieldPath<'_>> {
-        let (_, pod) = self.patch_of_pod()?;
-        Some(pod.tape.path(pod.at))
-    }
-
-    pub(crate) fn outcome(&self) -> &Outcome<'r, 'a> {
-        &self.outcome
-    }
-
-    pub(crate) fn kind_name(&self) -> &str {
-        self.request.kind_name().unwrap_or("object")
-    }
-
-    pub(crate) fn namespace(&self) -> &str {
-        self.request.namespace().unwrap_or_default()
-    }
-}
-
-impl Finding {
-    pub(crate) fn path<'t>(&self, tape: &'t Tape<'_>) -> FieldPath<'t> {
-        tape.path_below(self.hit.at, self.hit.missing)
-    }
 }
 
 impl Detection {

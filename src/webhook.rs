@@ -17,7 +17,6 @@ use axum::response::{IntoResponse, Response};
 use crate::admit::{self, Labels, Verdict};
 use crate::cluster::namespaces::Namespaces;
 use crate::config::ProfileName;
-use crate::decision::Effect;
 use crate::facts::{Facts, NamespaceFacts};
 use crate::metrics::{Metrics, Stage};
 use crate::policy::Policy;
@@ -195,20 +194,8 @@ fn log(verdict: &Verdict<'_, '_>) {
             user = request.username(),
             webhook = verdict.endpoint().name(),
             dry_run = request.is_dry_run(),
-            rules = rules(verdict),
+            rules = verdict.denied_rules().join(","),
             "denied"
         );
     }
-}
-
-/// The codes of the rules that a denial is for, each once.
-fn rules(verdict: &Verdict<'_, '_>) -> String {
-    let denied = verdict
-        .findings()
-        .iter()
-        .filter(|f| f.effect() == Effect::Deny);
-    let mut codes: Vec<_> = denied.map(|finding| finding.rule().code).collect();
-    // Findings are sorted by rule.
-    codes.dedup();
-    codes.join(",")
 }
