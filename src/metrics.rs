@@ -26,13 +26,13 @@ use crate::cluster::bundle;
 use crate::cluster::rotation::Cause;
 use crate::cluster::watching;
 use crate::decision::{Effect, Endpoint, Exemption};
-use crate::os::Source;
 use crate::patch::Change;
 use crate::review::Operation;
 use crate::rules;
 use crate::workload::Kind;
-use family::{counters, gauge, gauges, opts, register, register_process};
+use family::{counters, gauge, gauges, opts, register, register_process, reload};
 use grid::Grid;
+use label::{DECISIONS, EFFECTS, ENDPOINTS, OPERATIONS, OSES, PARTS, decision, evidence, kinds};
 pub use label::{Lookup, Stage};
 
 /// What `transom_config_info` says of the defaults.
@@ -379,46 +379,6 @@ impl fmt::Debug for Metrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Metrics").finish_non_exhaustive()
     }
-}
-
-/// The values of labels, each at the place of its variant.
-const ENDPOINTS: [Endpoint; 2] = [Endpoint::Mutate, Endpoint::Validate];
-const OPERATIONS: [Operation; 3] = [Operation::Create, Operation::Update, Operation::Other];
-const EFFECTS: [Effect; 4] = [Effect::Deny, Effect::Warn, Effect::Repair, Effect::Ignore];
-/// What the Kubernetes API is asked for.
-const PARTS: [&str; 4] = [
-    "certificate",
-    watching::Kind::Namespaces.name(),
-    watching::Kind::RuntimeClasses.name(),
-    watching::Kind::Nodes.name(),
-];
-const OSES: [&str; 3] = ["linux", "windows", "unknown"];
-const DECISIONS: [&str; 4] = ["allow", "warn", "patch", "deny"];
-
-fn reload(family: &IntCounterVec, taken: bool) {
-    let result = if taken { "success" } else { "failure" };
-    family.with_label_values(&[result]).inc();
-}
-
-fn decision(verdict: &Verdict<'_, '_>) -> usize {
-    if !verdict.allowed() {
-        3
-    } else if verdict.changes().next().is_some() {
-        2
-    } else if verdict.warns() {
-        1
-    } else {
-        0
-    }
-}
-
-fn kinds() -> Vec<&'static str> {
-    let kinds = Kind::ALL.into_iter().map(Kind::name);
-    kinds.chain(["other"]).collect()
-}
-
-fn evidence() -> Vec<&'static str> {
-    Source::ALL.into_iter().map(Source::name).collect()
 }
 
 fn durations(registry: &Registry) -> [Histogram; 2] {

@@ -56,3 +56,9 @@ pub(super) fn register_process(registry: &Registry) {
 
 #[cfg(not(target_os = "linux"))]
 pub(super) fn register_process(_registry: &Registry) {}
+
+/// Counts a changed file that was taken or refused.
+pub(super) fn reload(family: &IntCounterVec, taken: bool) {
+    let result = if taken { "success" } else { "failure" };
+    family.with_label_values(&[result]).inc();
+}

@@ -1,6 +1,13 @@
-//! Labels whose values are known to nobody else: what went wrong, and what came of a question.
+//! The labels: their values, each at the place of its variant, and those that are known to nobody else.
 //!
 //! The families that have them are in `metrics`.
+
+use crate::admit::Verdict;
+use crate::cluster::watching;
+use crate::decision::{Effect, Endpoint};
+use crate::os::Source;
+use crate::review::Operation;
+use crate::workload::Kind;
 
 /// What went wrong with a request or connection, as the label `stage` of `transom_errors_total`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,4 +83,40 @@ impl Lookup {
             Self::Failed => "failed",
         }
     }
+}
+
+pub(super) const ENDPOINTS: [Endpoint; 2] = [Endpoint::Mutate, Endpoint::Validate];
+pub(super) const OPERATIONS: [Operation; 3] =
+    [Operation::Create, Operation::Update, Operation::Other];
+pub(super) const EFFECTS: [Effect; 4] =
+    [Effect::Deny, Effect::Warn, Effect::Repair, Effect::Ignore];
+/// What the Kubernetes API is asked for.
+pub(super) const PARTS: [&str; 4] = [
+    "certificate",
+    watching::Kind::Namespaces.name(),
+    watching::Kind::RuntimeClasses.name(),
+    watching::Kind::Nodes.name(),
+];
+pub(super) const OSES: [&str; 3] = ["linux", "windows", "unknown"];
+pub(super) const DECISIONS: [&str; 4] = ["allow", "warn", "patch", "deny"];
+
+pub(super) fn decision(verdict: &Verdict<'_, '_>) -> usize {
+    if !verdict.allowed() {
+        3
+    } else if verdict.changes().next().is_some() {
+        2
+    } else if verdict.warns() {
+        1
+    } else {
+        0
+    }
+}
+
+pub(super) fn kinds() -> Vec<&'static str> {
+    let kinds = Kind::ALL.into_iter().map(Kind::name);
+    kinds.chain(["other"]).collect()
+}
+
+pub(super) fn evidence() -> Vec<&'static str> {
+    Source::ALL.into_iter().map(Source::name).collect()
 }
