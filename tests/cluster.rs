@@ -19,7 +19,7 @@ use transom::cluster::rotation::Lifetimes;
 use transom::cluster::{self, Wishes};
 use transom::metrics::Metrics;
 use transom::policy::Policy;
-use transom::server::{Limits, Options, Server, TlsSource};
+use transom::server::{Server, TlsSource};
 use transom::webhook::WebhookState;
 
 #[path = "support/apiserver.rs"]
@@ -27,7 +27,7 @@ mod apiserver;
 #[path = "support/client.rs"]
 mod client;
 use apiserver::{ApiServer, MUTATING, SECRETS, VALIDATING};
-use client::{ANY_PORT, BOTH, PATIENCE, connect, exchange, get};
+use client::{BOTH, PATIENCE, connect, exchange, get, options};
 
 const CA: &str = "transom-ca";
 const WEBHOOKS: &str = "transom";
@@ -328,18 +328,14 @@ impl Replica {
     }
 
     async fn start_with(cluster: &ApiServer, lifetimes: Lifetimes) -> Self {
-        let options = Options {
-            bind: ANY_PORT,
-            admin_bind: ANY_PORT,
-            tls: TlsSource::Later,
-            client_ca: None,
-            poll: Duration::from_secs(2),
-            drain: Duration::ZERO,
-            limits: Limits::default(),
-        };
         let metrics = Arc::new(Metrics::new());
         let webhook = Arc::new(WebhookState::new(Policy::default(), Arc::clone(&metrics)));
-        let server = Server::bind(options, Arc::clone(&webhook), Arc::clone(&metrics)).await;
+        let server = Server::bind(
+            options(TlsSource::Later),
+            Arc::clone(&webhook),
+            Arc::clone(&metrics),
+        )
+        .await;
         let settings = Settings {
             secret: CA.to_owned(),
             namespace: "transom".to_owned(),

@@ -16,7 +16,7 @@ use tower::ServiceExt;
 use transom::cluster::{self, Wishes};
 use transom::metrics::Metrics;
 use transom::policy::Policy;
-use transom::server::{Limits, Options, Server, TlsSource, admin};
+use transom::server::{Server, TlsSource, admin};
 use transom::webhook::{self, Endpoint, WebhookState};
 
 #[path = "support/apiserver.rs"]
@@ -28,7 +28,7 @@ mod program;
 #[path = "support/serve.rs"]
 mod serve;
 use apiserver::{ApiServer, NODES, RUNTIME_CLASSES};
-use client::{ANY_PORT, PATIENCE, exchange, get};
+use client::{PATIENCE, exchange, get, options};
 use serve::Serve;
 
 const CONFIG: &str =
@@ -289,19 +289,15 @@ struct Webhook {
 
 impl Webhook {
     async fn new(cluster: &ApiServer) -> Self {
-        let options = Options {
-            bind: ANY_PORT,
-            admin_bind: ANY_PORT,
-            tls: TlsSource::Later,
-            client_ca: None,
-            poll: Duration::from_secs(2),
-            drain: Duration::ZERO,
-            limits: Limits::default(),
-        };
         let metrics = Arc::new(Metrics::new());
         let policy = Policy::parse(CONFIG).unwrap();
         let state = Arc::new(WebhookState::new(policy, Arc::clone(&metrics)));
-        let server = Server::bind(options, Arc::clone(&state), Arc::clone(&metrics)).await;
+        let server = Server::bind(
+            options(TlsSource::Later),
+            Arc::clone(&state),
+            Arc::clone(&metrics),
+        )
+        .await;
         let wishes = Wishes {
             runtime_classes: true,
             nodes: true,

@@ -94,6 +94,15 @@ impl Place {
         self.0.path().join(name)
     }
 
+    /// Makes a named pipe.
+    #[cfg(unix)]
+    fn pipe(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        let made = Command::new("mkfifo").arg(&path).status();
+        assert!(made.unwrap().success());
+        path
+    }
+
     fn write(&self, name: &str, text: &str) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

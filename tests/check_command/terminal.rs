@@ -128,14 +128,7 @@ fn progress_is_shown_when_it_takes_long_and_goes_away() {
         (&["-q", "pipe", "web.yaml"], false),
     ] {
         let place = Place::new(&[("web.yaml", DENIED)]);
-        let pipe = place.path("pipe");
-        assert!(
-            Command::new("mkfifo")
-                .arg(&pipe)
-                .status()
-                .unwrap()
-                .success()
-        );
+        let pipe = place.pipe("pipe");
         let out = File::create(place.path("out")).unwrap();
         let writer = thread::spawn(move || {
             let mut pipe = OpenOptions::new().write(true).open(pipe).unwrap();

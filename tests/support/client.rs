@@ -22,6 +22,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
+use transom::server::{Limits, Options, TlsSource};
 
 /// Only keeps a test from hanging.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -29,8 +30,20 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) const BOTH: &[&SupportedProtocolVersion] =
     &[&rustls::version::TLS12, &rustls::version::TLS13];
 
-pub(crate) const ANY_PORT: SocketAddr =
-    SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+const ANY_PORT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// A server on ports of its own that ends at once.
+pub(crate) fn options(tls: TlsSource) -> Options {
+    Options {
+        bind: ANY_PORT,
+        admin_bind: ANY_PORT,
+        tls,
+        client_ca: None,
+        poll: Duration::from_secs(2),
+        drain: Duration::ZERO,
+        limits: Limits::default(),
+    }
+}
 
 pub(crate) const REVIEW: &str = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"4e1e8a5c","kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},"operation":"CREATE","namespace":"default","userInfo":{"username":"admin"},"object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"name":"a","image":"a"}]}}}}"#;
 

@@ -22,7 +22,7 @@ use transom::server::tls::reload::PairFiles;
 use transom::server::{Limits, Options, Server, TlsSource};
 use transom::webhook::WebhookState;
 
-use crate::client::{ANY_PORT, Authority, BOTH, PATIENCE, connect};
+use crate::client::{Authority, BOTH, PATIENCE, connect, options};
 
 pub(crate) struct Test {
     pub(crate) directory: TempDir,
@@ -75,13 +75,10 @@ impl Test {
         limits: Limits,
     ) -> Self {
         let options = Options {
-            bind: ANY_PORT,
-            admin_bind: ANY_PORT,
-            tls,
             client_ca,
             poll: Duration::from_millis(10),
-            drain: Duration::ZERO,
             limits,
+            ..options(tls)
         };
         let metrics = Arc::new(Metrics::new());
         let webhook = Arc::new(WebhookState::new(Policy::default(), Arc::clone(&metrics)));
