@@ -180,10 +180,7 @@ impl<'a> Release<'a> {
                     "--connect-to",
                     &address,
                 ])
-                .env(
-                    "KUBECONFIG",
-                    self.cluster.directory().join("admin.kubeconfig"),
-                );
+                .env("KUBECONFIG", self.cluster.admin());
             // The caBundle may still be on its way.
             eventually("transom probe", || {
                 program.output().unwrap().status.success().then_some(())
@@ -265,7 +262,7 @@ pub(crate) fn helm(cluster: &Cluster, directory: &Path, args: &[&str]) -> Result
         .args(args)
         .current_dir(directory)
         .env("HOME", cluster.directory())
-        .env("KUBECONFIG", cluster.directory().join("admin.kubeconfig"))
+        .env("KUBECONFIG", cluster.admin())
         .output()
         .unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

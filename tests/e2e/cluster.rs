@@ -164,6 +164,24 @@ impl Cluster {
         file
     }
 
+    /// The kubeconfig of an administrator.
+    pub(crate) fn admin(&self) -> PathBuf {
+        self.directory.path().join("admin.kubeconfig")
+    }
+
+    /// The same, for who finds the API server at another port of this machine.
+    pub(crate) fn admin_at(&self, port: u16) -> PathBuf {
+        let config = std::fs::read_to_string(self.admin()).unwrap();
+        let mut config: Value = serde_json::from_str(&config).unwrap();
+        config["clusters"][0]["cluster"]["server"] = json!(format!("https://127.0.0.1:{port}"));
+        let file = self
+            .directory
+            .path()
+            .join(format!("admin-{port}.kubeconfig"));
+        std::fs::write(&file, config.to_string()).unwrap();
+        file
+    }
+
     pub(crate) fn assets(&self) -> &Path {
         &self.assets
     }

@@ -56,7 +56,7 @@ pub(crate) fn play(cluster: &Cluster) {
     show(&shop, &["apply", "-f", "root.yaml"]);
 
     if std::io::stdin().is_terminal() {
-        let kubeconfig = cluster.directory().join("admin.kubeconfig");
+        let kubeconfig = cluster.admin();
         let kubectl = cluster.program("kubectl");
         println!("\nThe cluster is yours until you press Enter:\n");
         println!("  export KUBECONFIG={}", kubeconfig.display());

@@ -106,10 +106,7 @@ impl<'a> Namespace<'a> {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.cluster.directory())
-            .env(
-                "KUBECONFIG",
-                self.cluster.directory().join("admin.kubeconfig"),
-            )
+            .env("KUBECONFIG", self.cluster.admin())
             .envs(environment.iter().copied())
             .current_dir(self.files.path())
             .stdin(Stdio::piped())

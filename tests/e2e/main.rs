@@ -1,7 +1,7 @@
 //! Transom in a real control plane, with simulated nodes.
 //!
 //! The tests need the programs in the directory that KUBEBUILDER_ASSETS names; `tests/assets/build` makes them. All
-//! but two share one control plane, each in namespaces of its own, with a Transom of its own.
+//! but three share one control plane, each in namespaces of its own, with a Transom of its own.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)] // A test, whose functions clippy does not know as such.
 
 use std::path::PathBuf;
@@ -45,6 +45,7 @@ mod daemon_sets;
 mod debug;
 mod demo;
 mod enforcer;
+mod facts;
 mod kinds;
 mod oracle;
 mod pod_security;
@@ -77,6 +78,7 @@ const TESTS: &[&[Test]] = &[
     conditions::TESTS,
     debug::TESTS,
     enforcer::TESTS,
+    facts::TESTS,
     kinds::TESTS,
     pod_security::TESTS,
     rights::TESTS,

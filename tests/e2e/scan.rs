@@ -145,7 +145,7 @@ struct Scanned {
 
 fn scan(cluster: &Cluster, args: &[&str]) -> Scanned {
     let mut command = Command::new(PROGRAM);
-    let kubeconfig = cluster.directory().join("admin.kubeconfig");
+    let kubeconfig = cluster.admin();
     let output = cluster
         .directory()
         .join(format!("scan{}.json", args.concat()));

@@ -30,14 +30,17 @@ pub(crate) struct Options<'a> {
     pub(crate) failure_policy: &'a str,
     /// With the conditions that the program prints for its configuration.
     pub(crate) conditions: bool,
+    /// The kubeconfig by which it watches whatever can be watched; without one it knows of no cluster.
+    pub(crate) kubeconfig: Option<&'a Path>,
 }
 
 pub(crate) struct Transom<'a> {
     cluster: &'a Cluster,
     name: &'static str,
+    kubeconfig: Option<PathBuf>,
     process: Option<Process>,
     address: SocketAddr,
-    admin_address: SocketAddr,
+    pub(crate) admin_address: SocketAddr,
 }
 
 impl<'a> Transom<'a> {
@@ -53,10 +56,13 @@ impl<'a> Transom<'a> {
             options.config
         );
         std::fs::write(directory.join("config.yaml"), config).unwrap();
-        let (process, [address, admin_address]) = serve(&directory, "127.0.0.1:0");
+        let kubeconfig = options.kubeconfig.map(Path::to_owned);
+        let (process, [address, admin_address]) =
+            serve(&directory, "127.0.0.1:0", kubeconfig.as_deref());
         let transom = Self {
             cluster,
             name,
+            kubeconfig,
             process: Some(process),
             address,
             admin_address,
@@ -78,7 +84,8 @@ impl<'a> Transom<'a> {
 
     /// Starts the program again where the API server looks for it.
     pub(crate) fn start(&mut self) {
-        let (process, addresses) = serve(&self.directory(), &self.address.to_string());
+        let bind = self.address.to_string();
+        let (process, addresses) = serve(&self.directory(), &bind, self.kubeconfig.as_deref());
         self.process = Some(process);
         [self.address, self.admin_address] = addresses;
     }
@@ -139,6 +146,11 @@ impl<'a> Transom<'a> {
     pub(crate) fn calls(&self, webhook: &str) -> u64 {
         calls(self.admin_address, webhook)
     }
+
+    /// What it has logged.
+    pub(crate) fn log(&self) -> String {
+        self.process.as_ref().unwrap().log()
+    }
 }
 
 fn directory(cluster: &Cluster, name: &str) -> PathBuf {
@@ -146,7 +158,7 @@ fn directory(cluster: &Cluster, name: &str) -> PathBuf {
 }
 
 /// Starts the program with what is in `directory`; it, and where it listens for reviews and for its operators.
-fn serve(directory: &Path, bind: &str) -> (Process, [SocketAddr; 2]) {
+fn serve(directory: &Path, bind: &str, kubeconfig: Option<&Path>) -> (Process, [SocketAddr; 2]) {
     let mut program = Command::new(PROGRAM);
     program.args([
         "serve",
@@ -159,6 +171,13 @@ fn serve(directory: &Path, bind: &str) -> (Process, [SocketAddr; 2]) {
         "--bind",
         bind,
     ]);
+    if let Some(kubeconfig) = kubeconfig {
+        program.env("KUBECONFIG", kubeconfig).args([
+            "--watch-namespaces",
+            "--watch-runtime-classes",
+            "--watch-nodes",
+        ]);
+    }
     start(directory, "transom", &program)
 }
 
