@@ -4,6 +4,8 @@
 //! Not here: whether the runbooks' commands are right (`pages`), what the chart makes of the files (`chart`).
 #![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
+#[path = "support/queries.rs"]
+mod queries;
 #[path = "support/series.rs"]
 mod series;
 
@@ -11,26 +13,12 @@ use std::collections::BTreeSet;
 use std::io::{ErrorKind, Write};
 use std::process::Command;
 
+use queries::{DASHBOARD, queries, rules, text};
 use serde_json::Value;
 use series::Series;
 
-const ALERTS: &str = include_str!("../charts/transom/files/alerts.yaml");
-const DASHBOARD: &str = include_str!("../charts/transom/files/dashboard.json");
 const RUNBOOKS: &str = include_str!("../docs/runbooks.md");
 const TESTS: &str = include_str!("alerts.yaml");
-
-fn rules() -> Vec<Value> {
-    let file: Value = serde_saphyr::from_str(ALERTS).unwrap();
-    let groups = file["groups"].as_array().unwrap();
-    let rules = groups.iter().flat_map(|g| g["rules"].as_array().unwrap());
-    rules.cloned().collect()
-}
-
-fn text<'v>(value: &'v Value, key: &str) -> &'v str {
-    value[key]
-        .as_str()
-        .unwrap_or_else(|| panic!("{key}: {value}"))
-}
 
 /// Runs promtool in the project's directory; says so if there is none.
 fn promtool(args: &[&str]) -> Result<(), String> {
@@ -151,20 +139,6 @@ fn every_alert_is_tried() {
         });
         assert!(test.is_some(), "no test in tests/alerts.yaml has {wanted}");
     }
-}
-
-/// The queries of the dashboard's panels: expression and legend.
-fn queries() -> Vec<(String, String)> {
-    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
-    let panels = dashboard["panels"].as_array().unwrap();
-    let targets = panels
-        .iter()
-        .filter_map(|panel| panel["targets"].as_array());
-    let queries = targets.flatten().map(|target| {
-        let (expression, legend) = (text(target, "expr"), text(target, "legendFormat"));
-        (expression.to_owned(), legend.to_owned())
-    });
-    queries.collect()
 }
 
 #[test]

@@ -28,6 +28,8 @@ mod kubectl;
 #[path = "../properties/objects.rs"]
 mod objects;
 mod process;
+#[path = "../support/queries.rs"]
+mod queries;
 mod transom;
 mod webhook;
 
@@ -49,6 +51,7 @@ mod facts;
 mod kinds;
 mod oracle;
 mod pod_security;
+mod prometheus;
 mod proof;
 mod rights;
 mod scan;
@@ -81,6 +84,7 @@ const TESTS: &[&[Test]] = &[
     facts::TESTS,
     kinds::TESTS,
     pod_security::TESTS,
+    prometheus::TESTS,
     rights::TESTS,
     scan::TESTS,
     schemas::TESTS,
