@@ -1,6 +1,7 @@
 //! The pipeline on one page: (request, policy, facts) → verdict. The only call that the shell
 //! makes; webhook, linter and scan all come through here.
 
+mod notice;
 mod verdict;
 
 use crate::decision::{self, Case, Endpoint, Exemption};
@@ -14,6 +15,7 @@ use crate::review::{Operation, Request};
 use crate::rules::{self, Action, Context, Hit};
 use crate::workload::{Kind, Pod};
 
+pub use notice::Notice;
 pub use verdict::Verdict;
 pub(crate) use verdict::{Judgement, Outcome, Unreadable};
 

@@ -1,4 +1,4 @@
-//! The Kubernetes API as `serve` needs it: certificates of our own, and facts for reviews.
+//! The Kubernetes API as `serve` needs it: certificates of our own, facts for reviews, and events.
 //!
 //! ```text
 //! certs        one CA for all replicas, a leaf for each: asks rotation, does what it says
@@ -9,6 +9,8 @@
 //! namespaces   what their labels say, watched
 //! runtime_classes, nodes   the other facts, watched
 //! watching     what those three watches have in common
+//! events       what owners are told of the objects that are made for them
+//!   series     how often they are told
 //! list         all objects of a kind, page by page
 //! trouble      what goes wrong, in words
 //! ```
@@ -29,12 +31,14 @@ use crate::metrics::Metrics;
 use crate::server::Server;
 use crate::webhook::WebhookState;
 use certs::{Keeper, Progress, Settings};
+use events::Teller;
 use namespaces::Namespaces;
 use watching::{Kind, Watch};
 
 pub mod bundle;
 pub mod certs;
 mod changes;
+pub mod events;
 pub mod list;
 pub mod namespaces;
 mod nodes;
@@ -102,13 +106,22 @@ pub struct Wishes {
     pub runtime_classes: bool,
     /// That nodes are watched.
     pub nodes: bool,
+    /// That owners are told by events.
+    pub events: bool,
 }
 
 impl Wishes {
     /// Whether anything is wanted.
     #[must_use]
     pub fn any(&self) -> bool {
-        self.certificate.is_some() || self.namespaces || self.runtime_classes || self.nodes
+        let Self {
+            certificate,
+            namespaces,
+            runtime_classes,
+            nodes,
+            events,
+        } = self;
+        certificate.is_some() || *namespaces || *runtime_classes || *nodes || *events
     }
 }
 
@@ -151,6 +164,12 @@ pub fn join(
             webhook,
             health,
         ));
+    }
+    if wishes.events {
+        let health = Arc::clone(&health);
+        let (owners, teller) = Teller::new(client.clone(), Arc::clone(metrics), health);
+        webhook.tell_owners(owners);
+        server = server.with(teller.run());
     }
     if wishes.nodes {
         let watch = Watch::new(Kind::Nodes, Arc::clone(metrics));

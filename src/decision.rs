@@ -113,6 +113,9 @@ impl Effect {
 pub struct Finding {
     pub(crate) hit: Hit,
     pub(crate) effect: Effect,
+    /// It would be a denial if the request had brought it in: of an owned object, of one that is on its way out, or
+    /// by the ratchet.
+    pub(crate) softened: bool,
 }
 
 impl Finding {
@@ -184,7 +187,8 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
     let ignores = Ignores::of(case.pod, case.policy);
     let place = Placing::of(case, &hits, &ignores);
     let known = KnownHits::new(case.old, known);
-    let lenient = is_owned(case) && !case.policy.enforce_owned || case.request.is_being_deleted();
+    let is_owned = is_made_for_an_owner(case.request, case.kind);
+    let lenient = is_owned && !case.policy.enforce_owned || case.request.is_being_deleted();
 
     // The os=windows that this UPDATE adds makes the API server refuse what it let pass before.
     let os_is_new = case.pod.says_windows() && case.old.is_some_and(|old| !old.says_windows());
@@ -203,10 +207,15 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
             Action::Repair => Effect::Warn,
         };
         let is_known = known.contains(case.pod, hit) && !(os_is_new && hit.refused);
-        if effect == Effect::Deny && (lenient || is_known) {
+        let softened = effect == Effect::Deny && (lenient || is_known);
+        if softened {
             effect = Effect::Warn;
         }
-        findings.push(Finding { hit: *hit, effect });
+        findings.push(Finding {
+            hit: *hit,
+            effect,
+            softened,
+        });
     }
     findings.extend(conflict(case, &known, &ignores));
     findings.extend(unplaced(case, &ignores));
@@ -286,11 +295,16 @@ fn conflict(case: &Case<'_, '_, '_>, known: &KnownHits, ignores: &Ignores) -> Op
         None => return None,
     };
     // A denial stays one even for owned objects: no node will ever run such a pod.
-    if effect == Effect::Deny && (case.request.is_being_deleted() || known.contains(case.pod, &hit))
-    {
+    let softened = effect == Effect::Deny
+        && (case.request.is_being_deleted() || known.contains(case.pod, &hit));
+    if softened {
         effect = Effect::Warn;
     }
-    Some(Finding { hit, effect })
+    Some(Finding {
+        hit,
+        effect,
+        softened,
+    })
 }
 
 /// WIN604: nothing but hints.
@@ -301,7 +315,11 @@ fn unplaced(case: &Case<'_, '_, '_>, ignores: &Ignores) -> Option<Finding> {
         // Hints never deny.
         _ => Effect::Warn,
     };
-    Some(Finding { hit, effect })
+    Some(Finding {
+        hit,
+        effect,
+        softened: false,
+    })
 }
 
 fn effect_of(case: &Case<'_, '_, '_>, hit: &Hit, ignores: &Ignores) -> Option<Effect> {
@@ -313,10 +331,10 @@ fn effect_of(case: &Case<'_, '_, '_>, hit: &Hit, ignores: &Ignores) -> Option<Ef
     }
 }
 
-/// An object that a controller of the control plane made for an owner that was judged itself. An
+/// Whether a controller of the control plane made this object for an owner that was judged itself. An
 /// ownerReference that somebody else wrote buys nothing.
-fn is_owned(case: &Case<'_, '_, '_>) -> bool {
-    let user = case.request.username().unwrap_or_default();
+pub(crate) fn is_made_for_an_owner(request: &Request<'_>, kind: Kind) -> bool {
+    let user = request.username().unwrap_or_default();
     let by_controller = user == "system:kube-controller-manager"
         || user
             .strip_prefix("system:serviceaccount:kube-system:")
@@ -324,5 +342,5 @@ fn is_owned(case: &Case<'_, '_, '_>) -> bool {
     by_controller
         && Kind::ALL
             .into_iter()
-            .any(|owner| case.kind.is_made_by(owner) && case.request.is_owned_by(owner))
+            .any(|owner| kind.is_made_by(owner) && request.is_owned_by(owner))
 }

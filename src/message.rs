@@ -4,6 +4,7 @@
 //! pod is taken for a Windows pod. Written straight into the answer. Not here: what is told to
 //! whom (`decision`). For those who put their own sentences together there are `parts`.
 
+mod note;
 mod parts;
 
 use std::fmt::{Result, Write};
@@ -103,6 +104,7 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
             Outcome::Judged(judgement) => {
                 self.subject(judgement, out)?;
                 for (finding, path) in self.denied().take(FULL) {
+                    out.write_str("\n- ")?;
                     self.full(finding, path, out)?;
                 }
                 match self.denied().count().saturating_sub(FULL) {
@@ -170,9 +172,8 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
         }
     }
 
-    /// A finding with everything that belongs to it, in a line of its own.
+    /// A finding with everything that belongs to it.
     fn full(&self, finding: &Finding, path: &str, out: &mut dyn Write) -> Result {
-        out.write_str("\n- ")?;
         self.field(finding, path, out)?;
         if let Some(at) = finding.hit.against {
             out.write_str(" against ")?;

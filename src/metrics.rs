@@ -33,7 +33,7 @@ use crate::workload::Kind;
 use family::{counters, gauge, gauges, opts, register, register_process, reload};
 use grid::Grid;
 use label::{DECISIONS, EFFECTS, ENDPOINTS, OPERATIONS, OSES, PARTS, decision, evidence, kinds};
-pub use label::{Lookup, Stage};
+pub use label::{Lookup, Stage, Telling};
 
 /// What `transom_config_info` says of the defaults.
 const NO_FILE: &str = "default";
@@ -57,6 +57,7 @@ pub struct Metrics {
     config_hash: ArcSwap<String>,
     config_reloads: IntCounterVec,
     config_last_reload_successful: IntGauge,
+    events: IntCounterVec,
     errors: IntCounterVec,
     requests: Grid<4>,
     duration: [Histogram; 2],
@@ -180,6 +181,13 @@ impl Metrics {
                 &["success", "failure"],
             ),
             config_last_reload_successful,
+            events: counters(
+                &registry,
+                "events_total",
+                "Events by which owners were to be told of what was made for them, by what came of it.",
+                "result",
+                &Telling::ALL.map(Telling::label),
+            ),
             errors: counters(
                 &registry,
                 "errors_total",
@@ -320,6 +328,11 @@ impl Metrics {
     pub fn namespace_lookup(&self, result: Lookup) {
         let result = &[result.label()];
         self.namespace_lookups.with_label_values(result).inc();
+    }
+
+    /// An owner was told by an event, or not.
+    pub fn told_owner(&self, result: Telling) {
+        self.events.with_label_values(&[result.label()]).inc();
     }
 
     /// One more request or connection without a verdict.

@@ -8,4 +8,4 @@ mod json;
 mod request;
 
 pub use answer::encode;
-pub use request::{API_VERSION, Malformed, Operation, Request, decode};
+pub use request::{API_VERSION, Malformed, Operation, Owner, Request, decode};

@@ -15,6 +15,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use crate::admit::{self, Labels, Verdict};
+use crate::cluster::events::Owners;
 use crate::cluster::namespaces::Namespaces;
 use crate::config::ProfileName;
 use crate::facts::{Facts, NamespaceFacts};
@@ -29,6 +30,7 @@ pub struct WebhookState {
     policy: ArcSwap<Policy>,
     facts: ArcSwap<Facts>,
     namespaces: OnceLock<Arc<Namespaces>>,
+    owners: OnceLock<Owners>,
     /// Tolerations that were told of as learnt. No review looks at it.
     told: Mutex<Vec<String>>,
     metrics: Arc<Metrics>,
@@ -43,6 +45,7 @@ impl WebhookState {
             policy: ArcSwap::from_pointee(policy),
             facts: ArcSwap::default(),
             namespaces: OnceLock::new(),
+            owners: OnceLock::new(),
             told: Mutex::default(),
             metrics,
             profile: None,
@@ -97,6 +100,11 @@ impl WebhookState {
     /// Where the labels of namespaces are looked up from now on. The first call counts.
     pub fn look_up_namespaces(&self, namespaces: Arc<Namespaces>) {
         let _ = self.namespaces.set(namespaces);
+    }
+
+    /// Where notices for owners go from now on. The first call counts.
+    pub fn tell_owners(&self, owners: Owners) {
+        let _ = self.owners.set(owners);
     }
 }
 
@@ -166,6 +174,11 @@ fn answer_by<E>(
     let answer = review::encode(&verdict);
     state.metrics.verdict(&verdict);
     log(&verdict);
+    if let Some(owners) = state.owners.get()
+        && let Some(notice) = verdict.notice()
+    {
+        owners.tell(notice);
+    }
     let response = ([(header::CONTENT_TYPE, "application/json")], answer).into_response();
     state.metrics.duration(endpoint, start.elapsed());
     Ok(response)

@@ -3,7 +3,7 @@
 use clap::Args;
 use k8s_openapi::jiff::SignedDuration;
 
-/// Where the CA is that replicas share, and what is watched.
+/// Where the CA is that replicas share, what is watched, and what is written.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "In a cluster")]
 pub struct ClusterArgs {
@@ -76,6 +76,14 @@ pub struct ClusterArgs {
     /// With placement.learnTaints of the configuration, the taints that all Windows nodes share are tolerated.
     #[arg(long, env = "TRANSOM_WATCH_NODES")]
     pub watch_nodes: bool,
+
+    /// Tell the owners of pods by Warning events what was refused, or would be if it were new
+    ///
+    /// Of pods and other objects that controllers make: their users see no answer. An event has the reason
+    /// TransomDenied or TransomWarned; nothing is told of a dry run. Takes the right to create and patch
+    /// events.events.k8s.io, and sideEffects: NoneOnDryRun in the webhook configurations.
+    #[arg(long, env = "TRANSOM_EVENTS")]
+    pub events: bool,
 }
 
 fn seconds(text: &str) -> Result<i64, String> {

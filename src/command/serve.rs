@@ -40,6 +40,7 @@ pub(super) fn run(args: ServeArgs) -> Result<()> {
         namespaces: cluster.watch_namespaces,
         runtime_classes: cluster.watch_runtime_classes,
         nodes: cluster.watch_nodes,
+        events: cluster.events,
         certificate: certificate(cluster)?,
     };
     let options = Options {
@@ -104,6 +105,7 @@ fn certificate(args: ClusterArgs) -> Result<Option<Settings>> {
         watch_namespaces: _,
         watch_runtime_classes: _,
         watch_nodes: _,
+        events: _,
     } = args;
     let all = ca_secret.zip(namespace);
     let all = all.zip(service.zip(webhook_configuration));

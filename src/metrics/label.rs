@@ -3,7 +3,7 @@
 //! The families that have them are in `metrics`.
 
 use crate::admit::Verdict;
-use crate::cluster::watching;
+use crate::cluster::{events, watching};
 use crate::decision::{Effect, Endpoint};
 use crate::os::Source;
 use crate::review::Operation;
@@ -85,14 +85,41 @@ impl Lookup {
     }
 }
 
+/// What came of telling an owner by an event, as the label `result` of `transom_events_total`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Telling {
+    /// An event was made, or one that is there was counted up.
+    Sent,
+    /// Too much was waiting already.
+    Dropped,
+    /// The API server does not take it.
+    Failed,
+}
+
+impl Telling {
+    /// Every result.
+    pub const ALL: [Self; 3] = [Self::Sent, Self::Dropped, Self::Failed];
+
+    /// The label's value.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Dropped => "dropped",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 pub(super) const ENDPOINTS: [Endpoint; 2] = [Endpoint::Mutate, Endpoint::Validate];
 pub(super) const OPERATIONS: [Operation; 3] =
     [Operation::Create, Operation::Update, Operation::Other];
 pub(super) const EFFECTS: [Effect; 4] =
     [Effect::Deny, Effect::Warn, Effect::Repair, Effect::Ignore];
 /// What the Kubernetes API is asked for.
-pub(super) const PARTS: [&str; 4] = [
+pub(super) const PARTS: [&str; 5] = [
     "certificate",
+    events::PART,
     watching::Kind::Namespaces.name(),
     watching::Kind::RuntimeClasses.name(),
     watching::Kind::Nodes.name(),

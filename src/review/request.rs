@@ -59,6 +59,20 @@ impl Operation {
     }
 }
 
+/// The object that another one was made for.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Owner {
+    /// `apps/v1`
+    pub api_version: String,
+    /// `ReplicaSet`
+    pub kind: String,
+    /// Its name; it is in the namespace of what was made for it.
+    pub name: String,
+    /// The one of that name which it is.
+    pub uid: String,
+}
+
 /// A request that can be answered. It borrows from the body.
 pub struct Request<'a> {
     body: &'a str,
@@ -256,6 +270,39 @@ impl<'a> Request<'a> {
                         && group == owner.group()
                 })
             })
+    }
+
+    /// The controller that made this object, as its ownerReference names it. A second look at the body, for who has
+    /// something to tell the owner.
+    pub(crate) fn owner(&self) -> Option<Owner> {
+        #[derive(Deserialize)]
+        struct Review {
+            request: Inner,
+        }
+        #[derive(Deserialize)]
+        struct Inner {
+            object: Object,
+        }
+        #[derive(Deserialize)]
+        struct Object {
+            metadata: Metadata,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Metadata {
+            owner_references: Vec<Reference>,
+        }
+        #[derive(Deserialize)]
+        struct Reference {
+            controller: Option<bool>,
+            #[serde(flatten)]
+            owner: Owner,
+        }
+        let review: Review = serde_json::from_str(self.body).ok()?;
+        let references = review.request.object.metadata.owner_references;
+        let is_controller = |reference: &Reference| reference.controller == Some(true);
+        let controller = references.into_iter().find(is_controller);
+        controller.map(|reference| reference.owner)
     }
 
     /// The object is on its way out; what is left to do must not be stopped.

@@ -13,6 +13,7 @@ mod ignores;
 mod learnt;
 mod messages;
 mod modes;
+mod notices;
 mod owned;
 mod placement;
 mod ratchet;

@@ -63,7 +63,7 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 
 {{- /* Whether the program talks to the API server: "true" or nothing. */}}
 {{- define "transom.talksToAPIServer" -}}
-{{- if or (eq .Values.tls.mode "selfManaged") .Values.watchNamespaces .Values.watchRuntimeClasses .Values.watchNodes }}true{{ end }}
+{{- if or (eq .Values.tls.mode "selfManaged") .Values.watchNamespaces .Values.watchRuntimeClasses .Values.watchNodes .Values.events.enabled }}true{{ end }}
 {{- end }}
 
 {{- /* The file that the program reads. Format and kind are not for the user to know; taints are learnt where nodes are. */}}

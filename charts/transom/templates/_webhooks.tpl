@@ -40,7 +40,7 @@ The whole entry of a webhook.
   {{- if eq .path "/mutate" }}
   reinvocationPolicy: {{ .hook.reinvocationPolicy }}
   {{- end }}
-  sideEffects: None
+  sideEffects: {{ ternary "NoneOnDryRun" "None" $values.events.enabled }}
   timeoutSeconds: {{ .hook.timeoutSeconds }}
   failurePolicy: {{ .hook.failurePolicy }}
   namespaceSelector:
