@@ -178,6 +178,7 @@ fn the_dashboard_shows_what_is_counted() {
         "transom_ca_in_secret",
         "transom_learnt_tolerations",
         "transom_namespace_lookups_total",
+        "transom_events_total",
     ];
     let metrics = transom::metrics::Metrics::new().render();
     let types = metrics.lines().filter_map(|l| l.strip_prefix("# TYPE "));

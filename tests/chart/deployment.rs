@@ -139,14 +139,16 @@ fn the_secret_of_the_ca_is_empty() {
 }
 
 #[test]
-fn facts_are_watched_unless_that_is_off() {
+fn facts_are_watched_unless_that_is_off_and_events_are_written_if_that_is_on() {
     let Some(helm) = helm() else { return };
     let all = [
         "--watch-namespaces",
         "--watch-runtime-classes",
         "--watch-nodes",
+        "--events",
     ];
     for (values, want) in [
+        ("events: {enabled: true}", vec![0, 1, 2, 3]),
         ("{}", vec![0, 1, 2]),
         ("watchNamespaces: false", vec![1, 2]),
         ("watchRuntimeClasses: false", vec![0, 2]),

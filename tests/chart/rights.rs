@@ -41,6 +41,7 @@ const CONFIGURATIONS: [&str; 2] = [
 const NAMESPACES: &str = "ClusterRole: get,list,watch /namespaces []";
 const CLASSES: &str = "ClusterRole: list,watch node.k8s.io/runtimeclasses []";
 const NODES: &str = "ClusterRole: list,watch /nodes []";
+const EVENTS: &str = "ClusterRole: create,patch events.k8s.io/events []";
 const SECRET: &str = "Role: get,list,watch,create,update,patch /secrets [transom-ca]";
 
 #[test]
@@ -74,6 +75,10 @@ fn rights_are_those_that_the_features_need() {
             vec![CLASSES],
         ),
         (SILENT, vec![]),
+        (
+            "{events: {enabled: true}, watchNamespaces: false, watchRuntimeClasses: false, watchNodes: false, tls: {mode: certManager}}",
+            vec![EVENTS],
+        ),
         ("rbac: {create: false}", vec![]),
         (
             "{metrics: {serviceMonitor: {enabled: true}}, autoscaling: {enabled: true}, networkPolicy: {enabled: true}}",

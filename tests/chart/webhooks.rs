@@ -284,7 +284,12 @@ fn entries_say_what_the_api_server_needs() {
             assert_eq!(reference["port"], ports[0]["port"]);
             let path = if mutating { "/mutate" } else { "/validate" };
             assert_eq!(reference["path"], path);
-            assert_eq!(entry["sideEffects"], "None");
+            // Events are effects, but not of dry runs.
+            let effects = match case == "everything-on" {
+                true => "NoneOnDryRun",
+                false => "None",
+            };
+            assert_eq!(entry["sideEffects"], effects, "{case}");
             assert_eq!(entry["matchPolicy"], "Equivalent");
             assert_eq!(entry["admissionReviewVersions"], json!(["v1"]));
             assert_eq!(entry.get("reinvocationPolicy").is_some(), mutating);

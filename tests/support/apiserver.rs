@@ -25,6 +25,7 @@ pub(crate) const SECRETS: &str = "/api/v1/namespaces/transom/secrets";
 pub(crate) const NAMESPACES: &str = "/api/v1/namespaces";
 pub(crate) const NODES: &str = "/api/v1/nodes";
 pub(crate) const RUNTIME_CLASSES: &str = "/apis/node.k8s.io/v1/runtimeclasses";
+pub(crate) const EVENTS: &str = "/apis/events.k8s.io/v1/namespaces/shop/events";
 pub(crate) const MUTATING: &str =
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 pub(crate) const VALIDATING: &str =
@@ -121,6 +122,13 @@ impl ApiServer {
         self.lock().objects.get(&key).cloned()
     }
 
+    /// All of a collection, by name.
+    pub(crate) fn all(&self, collection: &str) -> Vec<Value> {
+        let state = self.lock();
+        let all = state.objects.iter().filter(|((at, _), _)| at == collection);
+        all.map(|(_, object)| object.clone()).collect()
+    }
+
     /// Changes an object under everybody's hands.
     pub(crate) fn change(&self, collection: &str, name: &str, change: impl FnOnce(&mut Value)) {
         let mut object = self.get(collection, name).unwrap();
@@ -204,6 +212,7 @@ impl ApiServer {
             NAMESPACES,
             NODES,
             RUNTIME_CLASSES,
+            EVENTS,
         ];
         let single = |known: &&str| {
             let rest = path.strip_prefix(known)?;
@@ -233,6 +242,10 @@ impl ApiServer {
                 true => self.watch(collection.to_owned(), only, query, state.cuts),
                 false => list(&mut state, collection, only.as_deref(), query),
             });
+        }
+        if name.is_empty() && parts.method == Method::POST {
+            let name = body["metadata"]["name"].as_str().unwrap().to_owned();
+            return Ok(answer(&self.store(&mut state, collection, &name, body)));
         }
         let version = |object: &Value| object["metadata"]["resourceVersion"].clone();
         let is_stale = |current: &Value| {
