@@ -47,6 +47,7 @@ mod daemon_sets;
 mod debug;
 mod demo;
 mod enforcer;
+mod events;
 mod facts;
 mod kinds;
 mod oracle;
@@ -74,6 +75,7 @@ const THREADS: usize = 4;
 /// Those that wait longest come first.
 const TESTS: &[&[Test]] = &[
     daemon_sets::TESTS,
+    events::TESTS,
     certificates::TESTS,
     proof::TESTS,
     oracle::TESTS,
