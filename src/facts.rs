@@ -4,7 +4,7 @@
 
 mod nodes;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::mode::Mode;
 use crate::os::system::Os;
@@ -23,7 +23,12 @@ pub struct Facts {
     /// By the image's name as pods write it.
     pub images: HashMap<String, ImageFacts>,
     /// The labels of pods that are known to be for Windows, by namespace.
-    pub windows_pods: HashMap<String, Vec<HashMap<String, String>>>,
+    ///
+    /// `scan` alone knows any: it sees all pods anyway. To watch them would be to be sent every pod of the cluster,
+    /// and each change of its status, since neither metadata nor a field selector tells which are for Windows; and
+    /// only rules for Services ask, which are off by default. At admission Services are for Windows by annotation or
+    /// by the label of their namespace.
+    pub windows_pods: HashMap<String, HashSet<BTreeMap<String, String>>>,
 }
 
 impl Facts {

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Pure. Owners have to come before what they make: [`STAGES`] has the order. Findings are kept, objects are not;
-//! of those that make others eight bytes twice. Not here: asking the API server (`cluster::list`), what is done
+//! of those that make others eight bytes twice, and where Services are judged the labels of Windows pods. Not here: asking the API server (`cluster::list`), what is done
 //! with the findings (`command`), and how they look (`check::output`).
 
 pub mod known;
@@ -32,8 +32,9 @@ use page::Head;
 
 pub use page::{Page, Unreadable};
 
-/// The kinds, in the order in which they have to be read: what makes others comes first.
-pub const STAGES: [&[Kind]; 3] = [
+/// The kinds, in the order in which they have to be read: what makes others comes first, and the pods that are selected
+/// before who selects them.
+pub const STAGES: [&[Kind]; 4] = [
     &[
         Kind::Deployment,
         Kind::StatefulSet,
@@ -41,10 +42,10 @@ pub const STAGES: [&[Kind]; 3] = [
         Kind::CronJob,
         Kind::ReplicationController,
         Kind::PodTemplate,
-        Kind::Service,
     ],
     &[Kind::ReplicaSet, Kind::Job],
     &[Kind::Pod],
+    &[Kind::Service],
 ];
 
 /// What was found so far.
@@ -147,6 +148,11 @@ impl Scan {
         }
         self.seen.windows += usize::from(heard.is_windows);
         self.seen.exempt += usize::from(heard.is_exempt);
+        if kind == Kind::Pod && heard.is_windows && self.wants(Kind::Service) {
+            let windows = &mut self.facts.windows_pods;
+            let here = windows.entry(head.namespace().to_owned()).or_default();
+            here.insert(head.labels());
+        }
         let problems = heard.problems.into_iter();
         self.problems
             .extend(problems.map(|problem| (subject(), problem)));

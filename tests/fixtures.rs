@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use common::{ask_with, assert_none, create, merge};
@@ -35,7 +35,7 @@ struct Known {
     nodes: HashMap<String, Host>,
     images: HashMap<String, Vec<Host>>,
     /// Their labels, by namespace.
-    windows_pods: HashMap<String, Vec<HashMap<String, String>>>,
+    windows_pods: HashMap<String, HashSet<BTreeMap<String, String>>>,
 }
 
 /// A node, or a platform of an image.

@@ -161,7 +161,7 @@ fn the_metrics_are_all_there_with_their_labels() {
 /// What the program can see for itself or in the cluster; registries are not asked.
 #[test]
 fn the_evidence_is_all_there() {
-    let unasked = [Source::Registry, Source::SelectedPods];
+    let unasked = [Source::Registry];
     for source in Source::ALL {
         let row = format!("| `{}` |", source.name());
         assert_eq!(

@@ -17,6 +17,7 @@ use apiserver::{ApiServer, Expiry, NAMESPACES};
 
 const PODS: &str = "/api/v1/pods";
 const DEPLOYMENTS: &str = "/apis/apps/v1/deployments";
+const SERVICES: &str = "/api/v1/services";
 const REPLICA_SETS: &str = "/apis/apps/v1/replicasets";
 const NODES: &str = "/api/v1/nodes";
 const RUNTIME_CLASSES: &str = "/apis/node.k8s.io/v1/runtimeclasses";
@@ -153,6 +154,47 @@ fn windows(user: usize) -> Value {
 }
 
 fn same(_: usize, _: &mut Value) {}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_is_for_the_pods_that_it_selects() {
+    let cluster = Cluster::start().await;
+    let linux = json!({
+        "nodeSelector": {"kubernetes.io/os": "linux"}, "containers": [{"name": "main", "image": "app"}],
+    });
+    for (namespace, app, spec) in [
+        ("shop", "web", &windows(0)),
+        ("shop", "proxy", &linux),
+        ("back", "proxy", &windows(0)),
+    ] {
+        let pod = |hash: &str| json!({"metadata": {"uid": format!("{app}-{hash}"), "labels": {"app": app, "hash": hash}}, "spec": spec});
+        for hash in ["a", "b"] {
+            let name = format!("{app}-{hash}");
+            cluster.server.put_in(PODS, namespace, &name, pod(hash));
+        }
+    }
+    for (namespace, name, selector) in [
+        ("shop", "web", json!({"app": "web"})),
+        ("shop", "narrow", json!({"app": "web", "hash": "b"})),
+        ("shop", "none", json!({"app": "web", "hash": "c"})),
+        ("shop", "proxy", json!({"app": "proxy"})),
+        ("back", "proxy", json!({"app": "proxy"})),
+        ("back", "web", json!({"app": "web"})),
+        ("back", "by-hand", Value::Null),
+    ] {
+        let service = json!({
+            "metadata": {"uid": format!("service-{name}")},
+            "spec": {"selector": selector, "externalTrafficPolicy": "Local"},
+        });
+        cluster.server.put_in(SERVICES, namespace, name, service);
+    }
+    let config = "apiVersion: transom.dev/v1alpha1\nkind: Config\nrules: {WIN702: deny}\n";
+    std::fs::write(cluster.place.path().join("config.yaml"), config).unwrap();
+    let args = ["-A", "-o", "json", "--config", "config.yaml"];
+    let found = cluster.scan(&args).await.found();
+    let want = [("back", "proxy"), ("shop", "narrow"), ("shop", "web")];
+    let want = want.map(|(namespace, name)| format!("deny WIN702 Service {namespace}/{name} 0"));
+    assert_eq!(found, want);
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_count_for_the_workload_that_made_them() {

@@ -1,7 +1,7 @@
 //! What an operator declares: annotations of objects and templates, labels of namespaces; and what
 //! follows for Services, which have no other evidence but the pods that they select.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::system::Os;
 use super::{Detection, Evidence, Source, evidence};
@@ -30,12 +30,12 @@ pub(crate) fn detect_service(
 /// The selector of a Service, if Windows pods match it.
 fn selected_pods(
     service: &Pod<'_, '_>,
-    windows_pods: &[HashMap<String, String>],
+    windows_pods: &HashSet<BTreeMap<String, String>>,
 ) -> Option<Evidence> {
     let tape = service.tape;
     let at = tape.child(service.spec?, Role::ServiceSelector)?;
     tape.members(at).next()?;
-    let selects = |labels: &HashMap<String, String>| {
+    let selects = |labels: &BTreeMap<String, String>| {
         let mut wanted = tape.members(at);
         wanted.all(|(key, value)| labels.get(key).map(String::as_str) == tape.text(value))
     };

@@ -12,7 +12,7 @@ const NETWORK: &str =
 
 const NOT_WINDOWS: &[&str] = &[
     "Services that nothing marks as being for Windows pods, as the annotation transom.dev/os: \
-     windows does",
+     windows does; transom scan sees which pods they select, the webhook does not",
 ];
 
 const OFF_OR_WARN: &[Tier] = &[tier("", Off, Warn)];

@@ -3,6 +3,7 @@
 //! Not here: what is wrong with an object.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -107,6 +108,9 @@ struct Meta<'p> {
     namespace: Cow<'p, str>,
     #[serde(borrow, default)]
     uid: Cow<'p, str>,
+    /// Read when somebody asks.
+    #[serde(borrow, default)]
+    labels: Option<&'p RawValue>,
     #[serde(borrow, default)]
     owner_references: Vec<Controller<'p>>,
 }
@@ -146,6 +150,14 @@ impl<'p> Head<'p> {
 
     pub(super) fn uid(&self) -> &str {
         &self.metadata.uid
+    }
+
+    pub(super) fn labels(&self) -> BTreeMap<String, String> {
+        let labels = self.metadata.labels.map(RawValue::get);
+        // Those of a live object are strings.
+        labels
+            .and_then(|labels| serde_json::from_str(labels).ok())
+            .unwrap_or_default()
     }
 
     fn key(&self) -> String {

@@ -60,7 +60,7 @@ fn the_evidence_is_told() {
     object["metadata"]["annotations"] = json!(null);
     let pod = [("app".to_owned(), "web".to_owned())].into();
     let facts = Facts {
-        windows_pods: [("default".to_owned(), vec![pod])].into(),
+        windows_pods: [("default".to_owned(), [pod].into())].into(),
         ..Facts::default()
     };
     let answer = ask_with(Endpoint::Validate, &create(&object), &policy(ON), &facts);
