@@ -6,6 +6,8 @@
 
 #![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
+#[path = "support/blocks.rs"]
+mod blocks;
 #[path = "support/program.rs"]
 mod program;
 #[path = "support/series.rs"]
@@ -14,6 +16,7 @@ mod series;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
+use blocks::{blocks, commands};
 use clap::CommandFactory;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
@@ -39,23 +42,6 @@ const PAGES: [(&str, &str); 5] = [WINDOWS, COEXISTENCE, INSTALL, OPERATIONS, RUN
 
 /// The first line of a block that is given to the Helm chart.
 const VALUES: &str = "# values of the chart\n";
-
-/// The fenced blocks of a page in this language, without the indentation of their fence.
-fn blocks(page: &str, language: &str) -> Vec<String> {
-    let fence = format!("```{language}");
-    let mut lines = page.lines();
-    let mut all = Vec::new();
-    while let Some(line) = lines.next() {
-        if line.trim_start() != fence {
-            continue;
-        }
-        let indent = line.len() - fence.len();
-        let block = lines.by_ref().take_while(|line| line.trim() != "```");
-        let block = block.map(|line| format!("{}\n", line.get(indent..).unwrap_or("")));
-        all.push(block.collect());
-    }
-    all
-}
 
 /// The name of the file that a block is.
 fn file_name(block: &str) -> Option<&str> {
@@ -212,15 +198,6 @@ fn values_are_those_of_the_chart() {
         }
     }
     assert!(seen > 5, "{seen}");
-}
-
-/// What is typed at a prompt, split where one program writes into another.
-fn commands(page: &str) -> Vec<String> {
-    let consoles = blocks(page, "console");
-    let lines = consoles.iter().flat_map(|block| block.lines());
-    let typed = lines.filter_map(|line| line.strip_prefix("$ "));
-    let parts = typed.flat_map(|line| line.split(" | "));
-    parts.map(str::to_owned).collect()
 }
 
 /// What `--set` makes of `a.b=c`.
