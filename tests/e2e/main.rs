@@ -49,6 +49,7 @@ mod debug;
 mod demo;
 mod enforcer;
 mod kinds;
+mod mtls;
 mod oracle;
 mod pod_security;
 mod proof;
@@ -82,6 +83,7 @@ const TESTS: &[&[Test]] = &[
     debug::TESTS,
     enforcer::TESTS,
     kinds::TESTS,
+    mtls::TESTS,
     pod_security::TESTS,
     rights::TESTS,
     scan::TESTS,
