@@ -75,15 +75,16 @@ pub fn review(endpoint: Endpoint) -> Vec<u8> {
     review.to_string().into_bytes()
 }
 
-/// What an answer says of the webhook. A namespace's mode may be another than enforce, and then there is less to
-/// see; that there is something, is asked of every mode but `off`.
+/// What an answer says of the webhook. The configuration's mode may be another than enforce, and then there is less to
+/// see; that there is something, is asked unless it `is_off`.
 ///
 /// # Errors
 /// The answer is none of Transom's, or one that should not have come.
-pub fn judge(endpoint: Endpoint, status: u16, body: &[u8]) -> Result<String, Fault> {
+pub fn judge(endpoint: Endpoint, is_off: bool, status: u16, body: &[u8]) -> Result<String, Fault> {
     const NOT_OURS: &str =
         "is it Transom that answers there? look at the Service's selector and at --connect-to";
     const UNSEEN: &str = "look at mode and exemptions: transom config show";
+    const SEEN: &str = "leave --off away, or look at mode: transom config show";
     let fault = |what: String, remedy| Err(Fault { what, remedy });
     if status != 200 {
         let text = String::from_utf8_lossy(body);
@@ -106,6 +107,12 @@ pub fn judge(endpoint: Endpoint, status: u16, body: &[u8]) -> Result<String, Fau
         .collect();
     let noted = response["auditAnnotations"].is_object();
     let warned = response["warnings"].is_array();
+    if is_off {
+        return match allowed && fields.is_empty() && !noted && !warned {
+            true => Ok("answers, and does nothing (mode off)".to_owned()),
+            false => fault("a Windows pod was judged".to_owned(), SEEN),
+        };
+    }
     match endpoint {
         Endpoint::Mutate if !fields.is_empty() => Ok(format!(
             "a Windows pod comes back patched: {}",
@@ -131,7 +138,7 @@ mod tests {
     use crate::policy::Policy;
     use crate::review as wire;
 
-    fn answer(endpoint: Endpoint, config: &str) -> Result<String, Fault> {
+    fn answer(endpoint: Endpoint, is_off: bool, config: &str) -> Result<String, Fault> {
         let header = "apiVersion: transom.dev/v1alpha1\nkind: Config\n";
         let written = Written::from_bytes(format!("{header}{config}").as_bytes());
         let policy = Policy::of(&written.unwrap()).unwrap();
@@ -139,12 +146,13 @@ mod tests {
         let request = wire::decode(&body, &policy).unwrap();
         let facts = Facts::default();
         let verdict = admit(endpoint, &request, &policy, &facts);
-        judge(endpoint, 200, &wire::encode(&verdict))
+        judge(endpoint, is_off, 200, &wire::encode(&verdict))
     }
 
     #[test]
     fn our_own_answers_are_good_in_every_mode_that_looks() {
-        let both = |config| [Endpoint::Mutate, Endpoint::Validate].map(|at| answer(at, config));
+        let both =
+            |config| [Endpoint::Mutate, Endpoint::Validate].map(|at| answer(at, false, config));
         for config in [
             "",
             "placement: {setPodOS: never, tolerations: []}",
@@ -175,9 +183,22 @@ mod tests {
     }
 
     #[test]
+    fn where_nothing_is_to_be_seen_nothing_may_be() {
+        for endpoint in [Endpoint::Mutate, Endpoint::Validate] {
+            let good = answer(endpoint, true, "mode: \"off\"").unwrap();
+            assert!(good.contains("mode off"), "{good}");
+            for config in ["", "mode: warn", "mode: audit"] {
+                let fault = answer(endpoint, true, config).unwrap_err();
+                assert!(fault.remedy.contains("--off"), "{config}");
+            }
+        }
+    }
+
+    #[test]
     fn answers_of_others_are_none() {
-        let fault =
-            |status, body: &str| judge(Endpoint::Mutate, status, body.as_bytes()).unwrap_err();
+        let fault = |status, body: &str| {
+            judge(Endpoint::Mutate, false, status, body.as_bytes()).unwrap_err()
+        };
         assert_eq!(fault(404, "not here\n").what, "answered 404: not here");
         for body in [
             "",

@@ -6,6 +6,8 @@
 
 #![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
+#[path = "support/blocks.rs"]
+mod blocks;
 #[path = "support/program.rs"]
 mod program;
 #[path = "support/series.rs"]
@@ -14,7 +16,11 @@ mod series;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
+use blocks::{blocks, commands};
 use clap::CommandFactory;
+use k8s_openapi::api::admissionregistration::v1::{
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+};
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Pod;
@@ -35,27 +41,19 @@ const COEXISTENCE: (&str, &str) = ("coexistence.md", include_str!("../docs/coexi
 const OPERATIONS: (&str, &str) = ("operations.md", include_str!("../docs/operations.md"));
 const RUNBOOKS: (&str, &str) = ("runbooks.md", include_str!("../docs/runbooks.md"));
 const INSTALL: (&str, &str) = ("install.md", include_str!("../docs/install.md"));
-const PAGES: [(&str, &str); 5] = [WINDOWS, COEXISTENCE, INSTALL, OPERATIONS, RUNBOOKS];
+const SECURITY: (&str, &str) = ("../SECURITY.md", include_str!("../SECURITY.md"));
+/// By their places in docs/.
+const PAGES: [(&str, &str); 6] = [
+    WINDOWS,
+    COEXISTENCE,
+    INSTALL,
+    OPERATIONS,
+    RUNBOOKS,
+    SECURITY,
+];
 
 /// The first line of a block that is given to the Helm chart.
 const VALUES: &str = "# values of the chart\n";
-
-/// The fenced blocks of a page in this language, without the indentation of their fence.
-fn blocks(page: &str, language: &str) -> Vec<String> {
-    let fence = format!("```{language}");
-    let mut lines = page.lines();
-    let mut all = Vec::new();
-    while let Some(line) = lines.next() {
-        if line.trim_start() != fence {
-            continue;
-        }
-        let indent = line.len() - fence.len();
-        let block = lines.by_ref().take_while(|line| line.trim() != "```");
-        let block = block.map(|line| format!("{}\n", line.get(indent..).unwrap_or("")));
-        all.push(block.collect());
-    }
-    all
-}
 
 /// The name of the file that a block is.
 fn file_name(block: &str) -> Option<&str> {
@@ -163,6 +161,10 @@ fn every_object_is_one_of_its_kind() {
                     "RuntimeClass" => assert_typed::<RuntimeClass>(&object),
                     "ClusterRole" => assert_typed::<ClusterRole>(&object),
                     "RoleBinding" => assert_typed::<RoleBinding>(&object),
+                    "ValidatingAdmissionPolicy" => assert_typed::<ValidatingAdmissionPolicy>(&object),
+                    "ValidatingAdmissionPolicyBinding" => {
+                        assert_typed::<ValidatingAdmissionPolicyBinding>(&object);
+                    }
                     "Config" => drop(Policy::parse(&block).unwrap()),
                     "HelmRelease" => assert_values(&object["spec"]["values"], name),
                     "Application" => {
@@ -212,15 +214,6 @@ fn values_are_those_of_the_chart() {
         }
     }
     assert!(seen > 5, "{seen}");
-}
-
-/// What is typed at a prompt, split where one program writes into another.
-fn commands(page: &str) -> Vec<String> {
-    let consoles = blocks(page, "console");
-    let lines = consoles.iter().flat_map(|block| block.lines());
-    let typed = lines.filter_map(|line| line.strip_prefix("$ "));
-    let parts = typed.flat_map(|line| line.split(" | "));
-    parts.map(str::to_owned).collect()
 }
 
 /// What `--set` makes of `a.b=c`.
@@ -301,8 +294,10 @@ fn links_within_the_project_lead_somewhere() {
                 continue;
             }
             let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
-            let file = if file.is_empty() { name } else { file };
-            let path = docs.join(file);
+            let path = match file {
+                "" => docs.join(name),
+                _ => docs.join(name).parent().unwrap().join(file),
+            };
             let text =
                 std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{name}: {target}: {e}"));
             assert!(

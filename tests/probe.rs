@@ -69,6 +69,49 @@ async fn nobody_there_is_a_job_that_could_not_be_done() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_has_no_certificate_has_to_be_turned_away_where_one_is_required() {
+    let clients = tempfile::tempdir().unwrap();
+    let file = clients.path().join("ca.crt");
+    fs::write(&file, Authority::new().pem()).unwrap();
+    let mutual = Test::start_mutual(file).await;
+    let open = Test::start().await;
+    for (server, code, told) in [
+        (&mutual, 0, "ok   /validate: is trusted, and turns away"),
+        (&open, 2, "fail /validate: localhost"),
+    ] {
+        fs::write(
+            server.directory.path().join("ca.crt"),
+            server.authority.pem(),
+        )
+        .unwrap();
+        let url = format!("--url=https://localhost:{}", server.address.port());
+        let args = ["--ca-file=ca.crt", "--client-certificate-required", &url];
+        let args = args.map(str::to_owned).to_vec();
+        let (ended, out) = run(server.directory.path(), args).await;
+        assert!(out.contains(told), "{out}");
+        assert_eq!(ended, code, "{out}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_api_server_that_never_answers_is_not_waited_for_without_end() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let address = format!("http://{}", silent.local_addr().unwrap());
+    fs::write(directory.path().join("kubeconfig"), kubeconfig(&address)).unwrap();
+    let mut program = program::transom(directory.path());
+    program
+        .args(["probe", "--webhook-configuration=transom"])
+        .env("KUBECONFIG", directory.path().join("kubeconfig"));
+    let output = tokio::task::spawn_blocking(move || program.output().unwrap());
+    let output = output.await.unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    let words = "did not show MutatingWebhookConfiguration transom within";
+    assert!(told.contains(words), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn every_entry_of_the_webhook_configurations_is_followed() {
     let server = Test::start().await;
     let port = server.address.port();
@@ -85,13 +128,8 @@ async fn every_entry_of_the_webhook_configurations_is_followed() {
     };
     validate(url("validate"));
     let directory = server.directory.path();
-    let kubeconfig = json!({
-        "clusters": [{"name": "c", "cluster": {"server": cluster.listen().await}}],
-        "users": [{"name": "u", "user": {}}],
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "current-context": "x",
-    });
-    fs::write(directory.join("kubeconfig"), kubeconfig.to_string()).unwrap();
+    let server = cluster.listen().await;
+    fs::write(directory.join("kubeconfig"), kubeconfig(&server)).unwrap();
     let by_name = |name: &'static str, more: Vec<String>| async move {
         let mut args = vec!["--webhook-configuration".to_owned(), name.to_owned()];
         args.extend(more);
@@ -134,6 +172,16 @@ async fn every_entry_of_the_webhook_configurations_is_followed() {
         out.contains("there is no webhook configuration another"),
         "{out}"
     );
+}
+
+fn kubeconfig(server: &str) -> String {
+    json!({
+        "clusters": [{"name": "c", "cluster": {"server": server}}],
+        "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    })
+    .to_string()
 }
 
 async fn probe(directory: &Path, url: &str, authority: &Authority) -> (i32, String) {

@@ -36,4 +36,13 @@ pub struct ProbeArgs {
     /// CA certificates (PEM) to trust with --url, and no others
     #[arg(long, value_name = "FILE", requires = "url")]
     pub ca_file: Option<PathBuf>,
+
+    /// The configuration's mode is `off`: reviews are answered, and nothing is to be seen in the answers
+    #[arg(long)]
+    pub off: bool,
+
+    /// Clients must present a certificate, and this one has none: it has to be turned away, after it has seen a
+    /// certificate that it trusts
+    #[arg(long, conflicts_with = "off")]
+    pub client_certificate_required: bool,
 }

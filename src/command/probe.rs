@@ -16,7 +16,18 @@ use crate::cluster::bundle::{Entry, Kind};
 use crate::cluster::{self, trouble};
 use crate::decision::Endpoint;
 use crate::probe;
-use ask::{Refused, Target};
+use ask::{PATIENCE, Refused, Target};
+
+/// What should come of asking.
+#[derive(Clone, Copy)]
+enum Expected {
+    /// Something is seen in the answer.
+    Judged,
+    /// An answer in which nothing is seen.
+    Nothing,
+    /// No answer, for want of a certificate.
+    TurnedAway,
+}
 
 /// One line of output.
 enum Line {
@@ -53,37 +64,62 @@ async fn lines(args: ProbeArgs) -> Result<Vec<Line>> {
         connect_to,
         url,
         ca_file,
+        off,
+        client_certificate_required,
     } = args;
+    let expected = match (off, client_certificate_required) {
+        (_, true) => Expected::TurnedAway,
+        (true, false) => Expected::Nothing,
+        (false, false) => Expected::Judged,
+    };
     if let (Some(url), Some(ca_file)) = (&url, &ca_file) {
         let ca = fs::read(ca_file).with_context(|| format!("cannot read {}", ca_file.display()))?;
         let mut lines = Vec::new();
         for endpoint in [Endpoint::Mutate, Endpoint::Validate] {
             let path = format!("/{}", endpoint.name());
             let target = Target::of_url(&format!("{}{path}", url.trim_end_matches('/')))?;
-            lines.push(line(&path, endpoint, &target, &ca).await);
+            lines.push(line(&path, endpoint, expected, &target, &ca).await);
         }
         return Ok(lines);
     }
     let name = webhook_configuration.context("give --webhook-configuration or --url")?;
-    configured(&name, connect_to.as_deref()).await
+    configured(&name, connect_to.as_deref(), expected).await
 }
 
 /// Asks each entry of the two webhook configurations of that name.
-async fn configured(name: &str, connect_to: Option<&str>) -> Result<Vec<Line>> {
+async fn configured(name: &str, connect_to: Option<&str>, expected: Expected) -> Result<Vec<Line>> {
     let client = cluster::client().await?;
     let mut lines = Vec::new();
     for (kind, endpoint) in Kind::ALL
         .into_iter()
         .zip([Endpoint::Mutate, Endpoint::Validate])
     {
-        let object = kind.api(client.clone()).get_opt(name).await;
+        let api = kind.api(client.clone());
+        let object = tokio::time::timeout(PATIENCE, api.get_opt(name)).await;
+        let object = object.map_err(|_| {
+            let seconds = PATIENCE.as_secs();
+            anyhow!(
+                "the API server did not show {} {name} within {seconds} s; look at the kubeconfig, at DNS, and at \
+                 network policies",
+                kind.name()
+            )
+        })?;
         let object = object.map_err(|error| trouble::trouble(error, "read", kind.name(), name))?;
         for entry in object.iter().flat_map(Entry::all) {
             let mut target = target(entry)?;
             if let Some(connect_to) = connect_to {
                 target.dial = connect_to.to_owned();
             }
-            lines.push(line(entry.name(), endpoint, &target, &entry.ca_bundle()).await);
+            lines.push(
+                line(
+                    entry.name(),
+                    endpoint,
+                    expected,
+                    &target,
+                    &entry.ca_bundle(),
+                )
+                .await,
+            );
         }
     }
     if lines.is_empty() {
@@ -129,12 +165,26 @@ impl Target {
     }
 }
 
-async fn line(name: &str, endpoint: Endpoint, target: &Target, ca: &[u8]) -> Line {
-    match ask::ask(target, ca, probe::review(endpoint)).await {
-        Ok((status, body)) => match probe::judge(endpoint, status, &body) {
-            Ok(good) => Line::Good(format!("{name}: {good}")),
-            Err(fault) => Line::Wrong(format!("{name}: {}; {}", fault.what, fault.remedy)),
-        },
+async fn line(
+    name: &str,
+    endpoint: Endpoint,
+    expected: Expected,
+    target: &Target,
+    ca: &[u8],
+) -> Line {
+    let is_off = matches!(expected, Expected::Nothing);
+    let found = match expected {
+        Expected::TurnedAway => ask::be_turned_away(target, ca)
+            .await
+            .map(|()| Ok("is trusted, and turns away who presents no certificate".to_owned())),
+        Expected::Judged | Expected::Nothing => {
+            let answer = ask::ask(target, ca, probe::review(endpoint)).await;
+            answer.map(|(status, body)| probe::judge(endpoint, is_off, status, &body))
+        }
+    };
+    match found {
+        Ok(Ok(good)) => Line::Good(format!("{name}: {good}")),
+        Ok(Err(fault)) => Line::Wrong(format!("{name}: {}; {}", fault.what, fault.remedy)),
         Err(Refused::Untrusted(why)) => Line::Wrong(format!("{name}: {why}")),
         Err(Refused::Unreachable(why)) => Line::Unasked(format!("{name}: {why}")),
     }

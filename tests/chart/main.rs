@@ -8,6 +8,7 @@ mod cert_manager;
 mod configuration;
 mod deployment;
 mod helm;
+mod helm_test;
 mod image;
 #[path = "../support/kubeconform.rs"]
 mod kubeconform;

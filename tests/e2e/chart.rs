@@ -41,43 +41,82 @@ pub(crate) struct Replica {
 }
 
 impl<'a> Release<'a> {
-    /// `helm install`, for the namespaces that are made by [`Self::watched`], and two replicas started at once.
+    /// `helm install`, for the namespaces that are made by [`Self::watched`], and the replicas started at once.
     pub(crate) fn install(cluster: &'a Cluster, name: &'static str, values: &Value) -> Self {
-        let namespace = cluster.namespace(name, &[]);
-        let balancer = Balancer::start();
+        let mut release = Self::prepare(cluster, name, values, Balancer::start());
+        release.deploy();
+        release
+    }
+
+    /// What there is before `helm install`: the namespace, which admits only what Pod Security finds no fault with, and the
+    /// values.
+    pub(crate) fn prepare(
+        cluster: &'a Cluster,
+        name: &'static str,
+        values: &Value,
+        balancer: Balancer,
+    ) -> Self {
+        let restricted = ("pod-security.kubernetes.io/enforce", "restricted");
+        let namespace = cluster.namespace(name, &[restricted]);
         let mut all = json!({"service": {"port": balancer.port()}, "drainSeconds": 1});
         for webhook in ["mutating", "validating"] {
             all["webhook"][webhook]["namespaceSelector"]["matchLabels"] = json!({LABEL: name});
         }
         json_patch::merge(&mut all, values);
         namespace.file("values.yaml", &all.to_string());
-        let mut release = Self {
+        Self {
             cluster,
             name,
             namespace,
             balancer,
             kubeconfig: PathBuf::new(),
             replicas: Vec::new(),
-        };
-        release.helm(&["install", name, CHART, "--values=values.yaml", "--wait"]);
-        let token = release.namespace.ok(&["create", "token", name]);
-        release.kubeconfig = cluster.kubeconfig(name, token.trim());
+        }
+    }
+
+    /// `helm install`, and the replicas started at once.
+    pub(crate) fn deploy(&mut self) {
+        self.helm(&[
+            "install",
+            self.name,
+            CHART,
+            "--values=values.yaml",
+            "--wait",
+        ]);
+        let token = self.namespace.ok(&["create", "token", self.name]);
+        self.kubeconfig = self.cluster.kubeconfig(self.name, token.trim());
+        self.lead_here();
+        self.start();
+    }
+
+    /// The Service leads to our own machine.
+    pub(crate) fn lead_here(&self) {
         let external = r#"{"spec":{"type":"ExternalName","externalName":"localhost",
             "clusterIP":null,"clusterIPs":null,"ipFamilies":null,"ipFamilyPolicy":null}}"#;
-        let patch = ["patch", "service", name, "--type=merge", "-p", external];
-        release.namespace.ok(&patch);
-        let replicas: Vec<_> = std::thread::scope(|scope| {
-            let starting = [0, 1].map(|number| {
-                scope.spawn({
-                    let release = &release;
-                    move || release.replica(number)
-                })
-            });
-            starting.map(|replica| replica.join().unwrap()).into()
+        let patch = [
+            "patch",
+            "service",
+            self.name,
+            "--type=merge",
+            "-p",
+            external,
+        ];
+        self.namespace.ok(&patch);
+    }
+
+    /// As many replicas as the Deployment wants, all at once.
+    pub(crate) fn start(&mut self) {
+        let deployment = self.namespace.get(&["deployment", self.name]);
+        let wanted = deployment["spec"]["replicas"].as_u64().unwrap() as usize;
+        self.replicas = std::thread::scope(|scope| {
+            let release = &*self;
+            let starting: Vec<_> = (0..wanted)
+                .map(|number| scope.spawn(move || release.replica(number)))
+                .collect();
+            let replicas = starting.into_iter().map(|replica| replica.join().unwrap());
+            replicas.collect()
         });
-        release.replicas = replicas;
-        release.balance();
-        release
+        self.balance();
     }
 
     /// A namespace that the release sees, with these labels besides.
@@ -117,6 +156,11 @@ impl<'a> Release<'a> {
             program.arg(match argument.split_once('=') {
                 Some((flag @ ("--bind" | "--admin-bind"), _)) => format!("{flag}=127.0.0.1:0"),
                 Some(("--config", "/etc/transom/config.yaml")) => "--config=config.yaml".to_owned(),
+                Some((flag @ "--tls-client-ca-file", "/client-ca/ca.crt")) => {
+                    let file = self.mounted(&deployment, "client-ca", "ca.crt");
+                    std::fs::write(directory.join("client-ca.crt"), file).unwrap();
+                    format!("{flag}=client-ca.crt")
+                }
                 _ => argument.to_owned(),
             });
         }
@@ -128,6 +172,19 @@ impl<'a> Release<'a> {
             address,
             admin_address,
         }
+    }
+
+    /// What the kubelet would find in a Secret that is a volume of the Deployment.
+    fn mounted(&self, deployment: &Value, volume: &str, key: &str) -> Vec<u8> {
+        use base64::Engine;
+        let volumes = deployment["spec"]["template"]["spec"]["volumes"].as_array();
+        let volume = volumes.unwrap().iter().find(|v| v["name"] == volume);
+        let secret = volume.unwrap()["secret"]["secretName"].as_str().unwrap();
+        let secret = self.namespace.get(&["secret", secret]);
+        let base64 = base64::engine::general_purpose::STANDARD;
+        base64
+            .decode(secret["data"][key].as_str().unwrap())
+            .unwrap()
     }
 
     /// As a Deployment replaces a pod: a new one is ready before an old one gets no more connections and ends.

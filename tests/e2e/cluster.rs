@@ -55,6 +55,11 @@ impl Cluster {
 
     /// Starts everything and waits until the nodes are ready.
     pub(crate) fn start(assets: &Path) -> Self {
+        Self::start_with(assets, &[])
+    }
+
+    /// The same, with more flags of the API server.
+    pub(crate) fn start_with(assets: &Path, flags: &[&str]) -> Self {
         let directory = tempfile::Builder::new()
             .prefix("transom-e2e-")
             .tempdir()
@@ -82,7 +87,7 @@ impl Cluster {
         ] {
             files.kubeconfig(file, &authority.user(user, "none"), api_port);
         }
-        let mut api_server = files.api_server(api_port, etcd_port);
+        let mut api_server = files.api_server(api_port, etcd_port, flags);
         let api = server(api_port);
         let started = Instant::now();
         while !matches!(api.ask(Method::GET, "/readyz", None), Ok((200, _))) {
@@ -329,34 +334,32 @@ impl Files<'_> {
         )
     }
 
-    fn api_server(&self, port: u16, etcd_port: u16) -> Process {
-        self.run(
-            "kube-apiserver",
-            &[
-                &format!("--etcd-servers=https://127.0.0.1:{etcd_port}"),
-                "--etcd-cafile=ca.crt",
-                "--etcd-certfile=client.crt",
-                "--etcd-keyfile=client.key",
-                // So that a test can read what is stored.
-                "--storage-media-type=application/json",
-                &format!("--secure-port={port}"),
-                "--bind-address=127.0.0.1",
-                "--advertise-address=127.0.0.1",
-                // No address of ours may become an endpoint: loopback is none.
-                "--endpoint-reconciler-type=none",
-                "--tls-cert-file=server.crt",
-                "--tls-private-key-file=server.key",
-                "--client-ca-file=ca.crt",
-                "--authorization-mode=RBAC",
-                "--allow-privileged",
-                "--service-account-issuer=https://kubernetes.default.svc",
-                "--service-account-signing-key-file=accounts.key",
-                "--service-account-key-file=accounts.pub",
-                "--service-cluster-ip-range=10.0.0.0/24",
-                "--audit-policy-file=audit.yaml",
-                "--audit-log-path=audit.log",
-            ],
-        )
+    fn api_server(&self, port: u16, etcd_port: u16, more: &[&str]) -> Process {
+        let flags = [
+            &format!("--etcd-servers=https://127.0.0.1:{etcd_port}"),
+            "--etcd-cafile=ca.crt",
+            "--etcd-certfile=client.crt",
+            "--etcd-keyfile=client.key",
+            // So that a test can read what is stored.
+            "--storage-media-type=application/json",
+            &format!("--secure-port={port}"),
+            "--bind-address=127.0.0.1",
+            "--advertise-address=127.0.0.1",
+            // No address of ours may become an endpoint: loopback is none.
+            "--endpoint-reconciler-type=none",
+            "--tls-cert-file=server.crt",
+            "--tls-private-key-file=server.key",
+            "--client-ca-file=ca.crt",
+            "--authorization-mode=RBAC",
+            "--allow-privileged",
+            "--service-account-issuer=https://kubernetes.default.svc",
+            "--service-account-signing-key-file=accounts.key",
+            "--service-account-key-file=accounts.pub",
+            "--service-cluster-ip-range=10.0.0.0/24",
+            "--audit-policy-file=audit.yaml",
+            "--audit-log-path=audit.log",
+        ];
+        self.run("kube-apiserver", &[flags.as_slice(), more].concat())
     }
 
     fn controllers(&self) -> Process {

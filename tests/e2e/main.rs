@@ -1,7 +1,7 @@
 //! Transom in a real control plane, with simulated nodes.
 //!
 //! The tests need the programs in the directory that KUBEBUILDER_ASSETS names; `tests/assets/build` makes them. All
-//! but three share one control plane, each in namespaces of its own, with a Transom of its own.
+//! but a few share one control plane, each in namespaces of its own, with a Transom of its own.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)] // A test, whose functions clippy does not know as such.
 
 use std::path::PathBuf;
@@ -13,6 +13,8 @@ use libtest_mimic::{Arguments, Trial};
 use serde_json::{Value, json};
 
 mod balancer;
+#[path = "../support/blocks.rs"]
+mod blocks;
 mod chart;
 #[path = "../support/client.rs"]
 mod client;
@@ -41,6 +43,7 @@ macro_rules! tests {
 }
 
 mod availability;
+mod brick;
 mod certificates;
 mod conditions;
 mod daemon_sets;
@@ -50,6 +53,8 @@ mod enforcer;
 mod events;
 mod facts;
 mod kinds;
+mod labels;
+mod mtls;
 mod oracle;
 mod pod_security;
 mod prometheus;
@@ -78,6 +83,7 @@ const TESTS: &[&[Test]] = &[
     events::TESTS,
     certificates::TESTS,
     proof::TESTS,
+    brick::TESTS,
     oracle::TESTS,
     availability::TESTS,
     conditions::TESTS,
@@ -85,6 +91,8 @@ const TESTS: &[&[Test]] = &[
     enforcer::TESTS,
     facts::TESTS,
     kinds::TESTS,
+    labels::TESTS,
+    mtls::TESTS,
     pod_security::TESTS,
     prometheus::TESTS,
     rights::TESTS,

@@ -1,4 +1,5 @@
-//! One POST over a TLS connection of its own, with the trust of a webhook's caBundle and no other.
+//! One POST over a TLS connection of its own, with the trust of a webhook's caBundle and no other; or only the handshake,
+//! where who has no certificate is to be turned away.
 
 use std::io;
 use std::sync::Arc;
@@ -12,12 +13,14 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{AlertDescription, ClientConfig, RootCertStore};
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 /// As the API server's default for a webhook.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Whom to ask.
 pub(super) struct Target {
@@ -43,9 +46,40 @@ pub(super) async fn ask(
     ca: &[u8],
     review: Vec<u8>,
 ) -> Result<(u16, Vec<u8>), Refused> {
-    let (config, name) = (trusting(ca)?, server_name(&target.host)?);
-    let asked = tokio::time::timeout(PATIENCE, exchange(target, config, name, review));
-    asked.await.unwrap_or_else(|_| {
+    in_time(target, exchange(target, ca, review)).await
+}
+
+/// Sends nothing, since a server that wants a certificate says so after the handshake: it has to turn us away.
+pub(super) async fn be_turned_away(target: &Target, ca: &[u8]) -> Result<(), Refused> {
+    let turned_away = async {
+        let mut stream = connect(target, ca).await?;
+        match stream.read(&mut [0]).await {
+            Err(error) if wants_certificate(&error) => Ok(()),
+            Err(error) => Err(Refused::Unreachable(format!(
+                "{} ended the connection: {error}; look at its log",
+                target.dial
+            ))),
+            Ok(_) => Err(Refused::Untrusted(format!(
+                "{} asks for no certificate; look at --tls-client-ca-file of transom serve",
+                target.dial
+            ))),
+        }
+    };
+    in_time(target, turned_away).await
+}
+
+fn wants_certificate(error: &io::Error) -> bool {
+    let alert = rustls::Error::AlertReceived(AlertDescription::CertificateRequired);
+    let error = error.get_ref().and_then(|error| error.downcast_ref());
+    error == Some(&alert)
+}
+
+async fn in_time<T>(
+    target: &Target,
+    asked: impl Future<Output = Result<T, Refused>>,
+) -> Result<T, Refused> {
+    let asked = tokio::time::timeout(PATIENCE, asked).await;
+    asked.unwrap_or_else(|_| {
         let seconds = PATIENCE.as_secs();
         Err(Refused::Unreachable(format!(
             "{} did not answer within {seconds} s; look at its pods, its log, and at network policies",
@@ -54,47 +88,48 @@ pub(super) async fn ask(
     })
 }
 
-async fn exchange(
-    target: &Target,
-    config: ClientConfig,
-    name: ServerName<'static>,
-    review: Vec<u8>,
-) -> Result<(u16, Vec<u8>), Refused> {
+async fn connect(target: &Target, ca: &[u8]) -> Result<TlsStream<TcpStream>, Refused> {
+    let (config, name) = (trusting(ca)?, server_name(&target.host)?);
     let dial = &target.dial;
     let stream = TcpStream::connect(dial).await.map_err(|error| {
         Refused::Unreachable(format!(
             "cannot connect to {dial}: {error}; look at the Service, its endpoints, and at network policies"
         ))
     })?;
-    let stream = TlsConnector::from(Arc::new(config))
-        .connect(name, stream)
-        .await;
-    let stream = stream.map_err(|error| untrusted(target, &error))?;
-    let broken = |error: &dyn std::fmt::Display| {
+    let connector = TlsConnector::from(Arc::new(config));
+    let stream = connector.connect(name, stream).await;
+    stream.map_err(|error| untrusted(target, &error))
+}
+
+async fn exchange(target: &Target, ca: &[u8], review: Vec<u8>) -> Result<(u16, Vec<u8>), Refused> {
+    let stream = connect(target, ca).await?;
+    // What hyper says is in the errors behind its own: an alert, for instance.
+    let broken = |error: anyhow::Error| {
         Refused::Unreachable(format!(
-            "{dial} ended the connection: {error}; look at its log"
+            "{} ended the connection: {error:#}; look at its log, and at --client-certificate-required if it asks for one",
+            target.dial
         ))
     };
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
         .await
-        .map_err(|error| broken(&error))?;
+        .map_err(|error| broken(error.into()))?;
     // It ends with the answer; what goes wrong is told there.
     tokio::spawn(connection);
     let request = Request::post(&target.path)
         .header(HOST, &target.host)
         .header(CONTENT_TYPE, "application/json")
         .body(Full::new(Bytes::from(review)))
-        .map_err(|error| broken(&error))?;
+        .map_err(|error| broken(error.into()))?;
     let response = sender
         .send_request(request)
         .await
-        .map_err(|error| broken(&error))?;
+        .map_err(|error| broken(error.into()))?;
     let status = response.status().as_u16();
     let body = response
         .into_body()
         .collect()
         .await
-        .map_err(|error| broken(&error))?;
+        .map_err(|error| broken(error.into()))?;
     Ok((status, body.to_bytes().into()))
 }
 
