@@ -27,6 +27,8 @@ mod kubeconform;
 mod kubectl;
 #[path = "../properties/objects.rs"]
 mod objects;
+#[path = "../support/proc.rs"]
+mod proc;
 mod process;
 mod transom;
 mod webhook;

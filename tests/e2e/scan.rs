@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::eventually;
+use crate::proc;
 use crate::transom::PROGRAM;
 
 tests![
@@ -155,13 +156,9 @@ fn scan(cluster: &Cluster, args: &[&str]) -> Scanned {
         .args(["-q", "-o", "json", "--output-file"]);
     command.arg(&output).current_dir(cluster.directory());
     let mut child = command.stderr(Stdio::inherit()).spawn().unwrap();
-    let (status, mut peak) = (format!("/proc/{}/status", child.id()), None);
+    let mut peak = None;
     let code = loop {
-        let now = std::fs::read_to_string(&status).unwrap_or_default();
-        let line = now.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        peak = line
-            .and_then(|line| line.trim().split(' ').next()?.parse().ok())
-            .or(peak);
+        peak = proc::kilobytes(child.id(), "VmHWM").or(peak);
         if let Some(status) = child.try_wait().unwrap() {
             break status.code().unwrap();
         }

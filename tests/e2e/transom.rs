@@ -8,9 +8,8 @@ use std::process::Command;
 
 use hyper::Method;
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 
-use crate::client::{exchange, get};
+use crate::client;
 use crate::cluster::Cluster;
 use crate::eventually;
 use crate::kubectl::Namespace;
@@ -206,8 +205,5 @@ pub(crate) fn admin(address: SocketAddr, path: &str) -> String {
         .enable_all()
         .build()
         .unwrap();
-    runtime.block_on(async {
-        let mut stream = TcpStream::connect(address).await.unwrap();
-        exchange(&mut stream, &get(path)).await.body
-    })
+    runtime.block_on(client::admin(address, path))
 }
