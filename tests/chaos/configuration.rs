@@ -55,41 +55,44 @@ pub(crate) fn swapped(size: Size) {
         let calls: Arc<[Call]> = Arc::new([either.unwrap()]);
         let load = Load::start(&client, &calls, 300.0);
 
-        let all = replicas.iter().zip(&mounts).map(async |(replica, directory)| {
-            let direct = Client::new(authority.client(BOTH), &[replica.serve.address]);
-            {
-                let [mut taken, mut refused] = [0, 0];
-                for swap in 1..=swaps {
-                    let path = directory.path();
-                    let (old, new) = (MODES[(swap + 1) % 2], MODES[swap % 2]);
-                    let good = text(new, swap);
-                    let bad = match swap % 4 {
-                        0 => Some(good.replace("mode", "mdoe")),
-                        // In the middle of the last line.
-                        1 => Some(good[..good.len() - 3].to_owned()),
-                        2 => Some(String::new()),
-                        _ => None,
-                    };
-                    if let Some(bad) = bad {
-                        // Half a file is what somebody writes who does not swap.
-                        match swap % 4 {
-                            0 => mount(path, &[("config.yaml", &bad)]),
-                            _ => fs::write(path.join("config.yaml"), &bad).unwrap(),
+        let all = replicas
+            .iter()
+            .zip(&mounts)
+            .map(async |(replica, directory)| {
+                let direct = Client::new(authority.client(BOTH), &[replica.serve.address]);
+                {
+                    let [mut taken, mut refused] = [0, 0];
+                    for swap in 1..=swaps {
+                        let path = directory.path();
+                        let (old, new) = (MODES[(swap + 1) % 2], MODES[swap % 2]);
+                        let good = text(new, swap);
+                        let bad = match swap % 4 {
+                            0 => Some(good.replace("mode", "mdoe")),
+                            // In the middle of the last line.
+                            1 => Some(good[..good.len() - 3].to_owned()),
+                            2 => Some(String::new()),
+                            _ => None,
+                        };
+                        if let Some(bad) = bad {
+                            // Half a file is what somebody writes who does not swap.
+                            match swap % 4 {
+                                0 => mount(path, &[("config.yaml", &bad)]),
+                                _ => fs::write(path.join("config.yaml"), &bad).unwrap(),
+                            }
+                            refused += 1;
+                            replica.becomes(REFUSED, refused).await;
+                            let kept = &answers[(swap + 1) % 2];
+                            assert_eq!(direct.call(kept).await, Ok(Answered::Right), "{old}");
                         }
-                        refused += 1;
-                        replica.becomes(REFUSED, refused).await;
-                        let kept = &answers[(swap + 1) % 2];
-                        assert_eq!(direct.call(kept).await, Ok(Answered::Right), "{old}");
+                        mount(path, &[("config.yaml", &good)]);
+                        taken += 1;
+                        replica.becomes(TAKEN, taken).await;
+                        let now = &answers[swap % 2];
+                        assert_eq!(direct.call(now).await, Ok(Answered::Right), "{new}");
                     }
-                    mount(path, &[("config.yaml", &good)]);
-                    taken += 1;
-                    replica.becomes(TAKEN, taken).await;
-                    let now = &answers[swap % 2];
-                    assert_eq!(direct.call(now).await, Ok(Answered::Right), "{new}");
+                    refused
                 }
-                refused
-            }
-        });
+            });
         let refused: u64 = join_all(all).await.iter().sum();
         let tally = load.end().await;
         println!(

@@ -83,7 +83,8 @@ pub(crate) fn descriptors(size: Size) {
 
 /// As many large reviews as find room, and more, in the memory that the chart allows.
 pub(crate) fn memory(size: Size) {
-    let time = Duration::from_secs(size.of(2, 60));
+    let (callers, seconds) = size.of((24, 2), (64, 60));
+    let time = Duration::from_secs(seconds);
     block_on(async {
         let authority = Authority::new();
         let replica = Replica::start(&authority, &[]);
@@ -110,10 +111,10 @@ pub(crate) fn memory(size: Size) {
             .unwrap();
         }
         let idle = proc::kilobytes(replica.id(), "VmRSS");
-        let tally = closed(&client, &calls, 64, time).await;
+        let tally = closed(&client, &calls, callers, time).await;
         let peak = proc::kilobytes(replica.id(), "VmHWM");
         let after = proc::kilobytes(replica.id(), "VmRSS");
-        println!("64 callers with reviews of 3.4 MB: {tally}");
+        println!("{callers} callers with reviews of 3.4 MB: {tally}");
         println!(
             "resident, in kB: idle {idle:?}, at most {peak:?}, then {after:?}; the chart allows {CHART_MEMORY}"
         );

@@ -11,6 +11,10 @@ use crate::scenario::{Size, block_on};
 /// What is usual, before and after.
 const CALLERS: usize = 16;
 
+/// As many calls as an API server has in flight at most, by default (`--max-requests-inflight` and
+/// `--max-mutating-requests-inflight`).
+const CROWD: usize = 600;
+
 pub(crate) fn ten_times(size: Size) {
     let (rounds, time) = size.of((1, 1), (5, 10));
     let time = Duration::from_secs(time);
@@ -30,7 +34,7 @@ pub(crate) fn ten_times(size: Size) {
             let capacity = tally.right as f64 / time.as_secs_f64();
 
             let crowd = Arc::new(client());
-            let load = Load::start(&crowd, &calls, 10.0 * capacity);
+            let load = Load::start_bounded(&crowd, &calls, 10.0 * capacity, CROWD);
             tokio::time::sleep(time).await;
             // Whoever waits for an answer still, goes.
             let during = load.abort().await;

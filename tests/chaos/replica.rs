@@ -38,7 +38,9 @@ impl Replica {
             "--tls-private-key-file",
             key.to_str().unwrap(),
         ];
-        let program = program(directory.path());
+        let mut program = program(directory.path());
+        // Nobody waits for those that are told to end, unless a flag says otherwise.
+        program.env("TRANSOM_DRAIN_SECONDS", "0");
         let flags = [&certificate, flags].concat();
         let serve = tokio::task::block_in_place(|| Serve::start_as(directory, program, &flags));
         Self { serve, secret }

@@ -22,25 +22,30 @@ struct Plan {
     drain: u64,
     /// When the client learns, after the SIGTERM, that an endpoint is gone.
     removal: Duration,
+    /// Calls a second.
+    rate: f64,
 }
 
 /// With draining, no call fails; the same without fails, so that the first says something.
 pub(crate) fn rolling(size: Size) {
     let plan = size.of(
         Plan {
-            rollouts: 2,
-            drain: 3,
+            rollouts: 1,
+            drain: 8,
             removal: Duration::from_secs(1),
+            rate: 100.0,
         },
         Plan {
             rollouts: 100,
             drain: 15,
             removal: Duration::from_secs(5),
+            rate: 300.0,
         },
     );
     let without = Plan {
         rollouts: plan.rollouts.div_ceil(10),
         drain: 0,
+        rate: 300.0,
         ..plan
     };
     block_on(async {
@@ -71,7 +76,7 @@ async fn roll(plan: Plan) -> Tally {
         Call::learn_known(&client, "6 containers").await,
     ]);
     let began = Instant::now();
-    let load = Load::start(&client, &(calls as _), 300.0);
+    let load = Load::start(&client, &(calls as _), plan.rate);
     for _ in 0..plan.rollouts {
         // One more than there are to be; an old one is told to end when the new one is ready, and nobody waits for its end.
         let mut ending = JoinSet::new();
