@@ -17,7 +17,7 @@ mod client;
 mod program;
 #[path = "support/server.rs"]
 mod server;
-use apiserver::{ApiServer, MUTATING, VALIDATING};
+use apiserver::{ApiServer, MUTATING, VALIDATING, kubeconfig};
 use client::Authority;
 use server::Test;
 
@@ -85,13 +85,8 @@ async fn every_entry_of_the_webhook_configurations_is_followed() {
     };
     validate(url("validate"));
     let directory = server.directory.path();
-    let kubeconfig = json!({
-        "clusters": [{"name": "c", "cluster": {"server": cluster.listen().await}}],
-        "users": [{"name": "u", "user": {}}],
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "current-context": "x",
-    });
-    fs::write(directory.join("kubeconfig"), kubeconfig.to_string()).unwrap();
+    let kubeconfig = kubeconfig(&cluster.listen().await);
+    fs::write(directory.join("kubeconfig"), kubeconfig).unwrap();
     let by_name = |name: &'static str, more: Vec<String>| async move {
         let mut args = vec!["--webhook-configuration".to_owned(), name.to_owned()];
         args.extend(more);

@@ -8,6 +8,9 @@
 use std::process::ExitCode;
 
 #[cfg(unix)]
+#[path = "../support/apiserver.rs"]
+mod apiserver;
+#[cfg(unix)]
 #[path = "../../benches/bodies/mod.rs"]
 mod bodies;
 #[cfg(unix)]
@@ -15,6 +18,8 @@ mod certificates;
 #[cfg(unix)]
 #[path = "../support/client.rs"]
 mod client;
+#[cfg(unix)]
+mod clock;
 #[cfg(unix)]
 mod configuration;
 #[cfg(unix)]

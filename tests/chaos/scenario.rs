@@ -6,7 +6,7 @@ use libtest_mimic::{Arguments, Trial};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{
-    certificates, configuration, connections, limits, logs, overload, pauses, restarts, soak,
+    certificates, clock, configuration, connections, limits, logs, overload, pauses, restarts, soak,
 };
 
 /// Says `full` for the full form.
@@ -43,6 +43,7 @@ const SCENARIOS: &[Scenario] = &[
     ("descriptors_run_out", limits::descriptors),
     ("memory_is_short", limits::memory),
     ("nobody_takes_the_log", logs::unread),
+    ("the_clock_jumps", clock::jumps),
     ("days_go_by", soak::soak),
 ];
 

@@ -47,6 +47,7 @@ mod daemon_sets;
 mod debug;
 mod demo;
 mod enforcer;
+mod faults;
 mod kinds;
 mod oracle;
 mod pod_security;
@@ -71,6 +72,7 @@ const THREADS: usize = 4;
 
 /// Those that wait longest come first.
 const TESTS: &[&[Test]] = &[
+    faults::TESTS,
     daemon_sets::TESTS,
     certificates::TESTS,
     proof::TESTS,

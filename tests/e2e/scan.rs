@@ -138,13 +138,13 @@ fn path_of(object: &Value) -> String {
     }
 }
 
-struct Scanned {
+pub(crate) struct Scanned {
     report: Value,
     /// The most memory that the program had, in kB, as nearly as it was looked at.
     peak: Option<u64>,
 }
 
-fn scan(cluster: &Cluster, args: &[&str]) -> Scanned {
+pub(crate) fn scan(cluster: &Cluster, args: &[&str]) -> Scanned {
     let mut command = Command::new(PROGRAM);
     let kubeconfig = cluster.directory().join("admin.kubeconfig");
     let output = cluster
@@ -173,7 +173,7 @@ fn scan(cluster: &Cluster, args: &[&str]) -> Scanned {
 
 impl Scanned {
     /// `severity CODE Kind namespace/name` of each finding in namespaces that begin so.
-    fn found(&self, namespaces: &str) -> Vec<String> {
+    pub(crate) fn found(&self, namespaces: &str) -> Vec<String> {
         let findings = self.report["findings"].as_array().unwrap().iter();
         let ours = findings.filter(|finding| {
             let namespace = finding["object"]["namespace"].as_str();

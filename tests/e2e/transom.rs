@@ -18,6 +18,8 @@ use crate::process::Process;
 /// The label of a namespace that says which installation sees it.
 pub(crate) const LABEL: &str = "e2e.transom.dev/installation";
 
+const TERM: &str = "TERM";
+
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_transom");
 
 /// What differs from the defaults.
@@ -29,12 +31,15 @@ pub(crate) struct Options<'a> {
     pub(crate) failure_policy: &'a str,
     /// With the conditions that the program prints for its configuration.
     pub(crate) conditions: bool,
+    /// It ends by SIGKILL.
+    pub(crate) abrupt: bool,
 }
 
 pub(crate) struct Transom<'a> {
     cluster: &'a Cluster,
     name: &'static str,
     process: Option<Process>,
+    signal: &'static str,
     address: SocketAddr,
     admin_address: SocketAddr,
 }
@@ -52,11 +57,13 @@ impl<'a> Transom<'a> {
             options.config
         );
         std::fs::write(directory.join("config.yaml"), config).unwrap();
-        let (process, [address, admin_address]) = serve(&directory, "127.0.0.1:0");
+        let signal = if options.abrupt { "KILL" } else { TERM };
+        let (process, [address, admin_address]) = serve(&directory, "127.0.0.1:0", signal);
         let transom = Self {
             cluster,
             name,
             process: Some(process),
+            signal,
             address,
             admin_address,
         };
@@ -77,7 +84,7 @@ impl<'a> Transom<'a> {
 
     /// Starts the program again where the API server looks for it.
     pub(crate) fn start(&mut self) {
-        let (process, addresses) = serve(&self.directory(), &self.address.to_string());
+        let (process, addresses) = serve(&self.directory(), &self.address.to_string(), self.signal);
         self.process = Some(process);
         [self.address, self.admin_address] = addresses;
     }
@@ -145,7 +152,7 @@ fn directory(cluster: &Cluster, name: &str) -> PathBuf {
 }
 
 /// Starts the program with what is in `directory`; it, and where it listens for reviews and for its operators.
-fn serve(directory: &Path, bind: &str) -> (Process, [SocketAddr; 2]) {
+fn serve(directory: &Path, bind: &str, signal: &str) -> (Process, [SocketAddr; 2]) {
     let mut program = Command::new(PROGRAM);
     program.args([
         "serve",
@@ -158,14 +165,23 @@ fn serve(directory: &Path, bind: &str) -> (Process, [SocketAddr; 2]) {
         "--bind",
         bind,
     ]);
-    start(directory, "transom", &program)
+    start_to_end_by(signal, directory, "transom", &program)
 }
 
 /// Starts the program, which logs JSON, and waits until it is ready.
 pub(crate) fn start(directory: &Path, name: &str, program: &Command) -> (Process, [SocketAddr; 2]) {
+    start_to_end_by(TERM, directory, name, program)
+}
+
+fn start_to_end_by(
+    signal: &str,
+    directory: &Path,
+    name: &str,
+    program: &Command,
+) -> (Process, [SocketAddr; 2]) {
     let log = directory.join(format!("{name}.log"));
     let before = std::fs::read_to_string(log).unwrap_or_default();
-    let mut process = Process::start(directory, name, program, "TERM");
+    let mut process = Process::start(directory, name, program, signal);
     let addresses = eventually("transom serve is ready", || {
         process.must_run();
         let log = process.log();
