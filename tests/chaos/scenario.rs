@@ -44,7 +44,7 @@ const SCENARIOS: &[Scenario] = &[
     ("memory_is_short", limits::memory),
     ("nobody_takes_the_log", logs::unread),
     ("the_clock_jumps", clock::jumps),
-    ("days_go_by", soak::soak),
+    ("the_load_goes_on", soak::soak),
 ];
 
 pub(crate) fn run() -> ExitCode {
