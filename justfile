@@ -43,6 +43,14 @@ docs:
 chart:
     UPDATE_CHART=1 cargo test --test chart
 
+# Faults on purpose under load, in full: just chaos; or those with this in their names: just chaos restarted
+chaos *ARGS:
+    CHAOS=full cargo test --release --test chaos -- --skip the_load_goes_on {{ ARGS }}
+
+# Calls of all sizes at a steady rate, 30 minutes at 1,000 a second unless said otherwise: just soak 5 200
+soak MINUTES='30' RATE='1000':
+    CHAOS=full SOAK_MINUTES={{ MINUTES }} SOAK_RATE={{ RATE }} cargo test --release --test chaos -- the_load_goes_on
+
 # Instructions of an answer, as multiples of a bare walk, against their limits (needs valgrind)
 instructions:
     cargo bench --bench instructions

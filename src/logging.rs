@@ -5,21 +5,35 @@
 use std::io::{self, IsTerminal};
 use std::panic::{self, PanicHookInfo};
 
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
 
 use crate::cli::LogFormat;
 
+/// How many lines wait for a stderr that does not take them; those beyond are lost.
+const WAITING_LINES: usize = 8 * 1024;
+
 /// Sends events and panics to stderr; stdout stays free for what was asked for.
-pub fn init(format: LogFormat, level: Targets) {
+///
+/// A thread of its own writes them: no review waits for a pipe that is full. What is still waiting is written when
+/// the guard is dropped, within a second.
+#[must_use = "nothing is written any more once it is dropped"]
+pub fn init(format: LogFormat, level: Targets) -> WorkerGuard {
+    let (writer, guard) = NonBlockingBuilder::default()
+        .buffered_lines_limit(WAITING_LINES)
+        .lossy(true)
+        .thread_name("log")
+        .finish(io::stderr());
     let registry = tracing_subscriber::registry().with(quieted(level));
-    let lines = fmt::layer().with_writer(io::stderr);
+    let lines = fmt::layer().with_writer(writer);
     match format {
         LogFormat::Plain => registry.with(lines.with_ansi(colours())).init(),
         LogFormat::Json => registry.with(lines.json().flatten_event(true)).init(),
     }
     panic::set_hook(Box::new(log_panic));
+    guard
 }
 
 /// What kube logs of failed requests is said by `cluster`, once and with what to do about it. It speaks for

@@ -34,6 +34,7 @@ mod body;
 mod budget;
 pub mod certs;
 mod connection;
+pub mod descriptors;
 mod guard;
 mod router;
 pub mod signals;

@@ -255,23 +255,8 @@ async fn both_show(replicas: &[Replica; 2], ca: &str) -> bool {
     replicas[0].shake_hands(ca).await.is_ok() && replicas[1].shake_hands(ca).await.is_ok()
 }
 
-/// As the chart leaves it: an empty Secret, two webhook configurations without a caBundle.
 fn cluster() -> ApiServer {
-    let cluster = ApiServer::new();
-    let labels = json!({"labels": {"app.kubernetes.io/name": "transom"}});
-    cluster.put(SECRETS, CA, json!({"type": "Opaque", "metadata": labels}));
-    let entry = |name: &str| {
-        let service = json!({"name": "transom", "namespace": "transom", "path": "/"});
-        json!({"name": name, "clientConfig": {"service": service}, "sideEffects": "None"})
-    };
-    for collection in [MUTATING, VALIDATING] {
-        cluster.put(
-            collection,
-            WEBHOOKS,
-            json!({"webhooks": [entry("a"), entry("b")]}),
-        );
-    }
-    cluster
+    ApiServer::installed(CA, WEBHOOKS)
 }
 
 fn fill(cluster: &ApiServer, ca: &Authority) {

@@ -27,7 +27,7 @@ mod client;
 mod program;
 #[path = "support/serve.rs"]
 mod serve;
-use apiserver::{ApiServer, NODES, RUNTIME_CLASSES};
+use apiserver::{ApiServer, NODES, RUNTIME_CLASSES, kubeconfig};
 use client::{PATIENCE, exchange, get, options};
 use serve::Serve;
 
@@ -173,13 +173,8 @@ async fn the_program_tells_what_it_has_learnt() {
     cluster.put(NODES, "win-2", node("windows", &taint));
     let directory = tempfile::tempdir().unwrap();
     let config = write(&directory, "config.yaml", CONFIG);
-    let kubeconfig = json!({
-        "apiVersion": "v1", "kind": "Config", "current-context": "c",
-        "clusters": [{"name": "c", "cluster": {"server": cluster.listen().await}}],
-        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}],
-        "users": [{"name": "c", "user": {}}],
-    });
-    let kubeconfig = write(&directory, "kubeconfig", &kubeconfig.to_string());
+    let kubeconfig = kubeconfig(&cluster.listen().await);
+    let kubeconfig = write(&directory, "kubeconfig", &kubeconfig);
     let flags = [
         "--watch-nodes",
         "--watch-runtime-classes",

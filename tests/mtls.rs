@@ -15,11 +15,14 @@ use transom::server::{Limits, TlsSource};
 
 #[path = "support/client.rs"]
 mod client;
+#[cfg(unix)]
+#[path = "support/mount.rs"]
+mod mount;
 #[path = "support/server.rs"]
 mod server;
 use client::{Authority, BOTH, REVIEW, connect, exchange, get, post};
 #[cfg(unix)]
-use server::mount;
+use mount::mount;
 use server::{Test, der, eventually, replace, shown};
 
 #[tokio::test]

@@ -161,7 +161,9 @@ fn every_object_is_one_of_its_kind() {
                     "RuntimeClass" => assert_typed::<RuntimeClass>(&object),
                     "ClusterRole" => assert_typed::<ClusterRole>(&object),
                     "RoleBinding" => assert_typed::<RoleBinding>(&object),
-                    "ValidatingAdmissionPolicy" => assert_typed::<ValidatingAdmissionPolicy>(&object),
+                    "ValidatingAdmissionPolicy" => {
+                        assert_typed::<ValidatingAdmissionPolicy>(&object)
+                    }
                     "ValidatingAdmissionPolicyBinding" => {
                         assert_typed::<ValidatingAdmissionPolicyBinding>(&object);
                     }

@@ -17,7 +17,7 @@ mod client;
 mod program;
 #[path = "support/server.rs"]
 mod server;
-use apiserver::{ApiServer, MUTATING, VALIDATING};
+use apiserver::{ApiServer, MUTATING, VALIDATING, kubeconfig};
 use client::Authority;
 use server::Test;
 
@@ -128,8 +128,8 @@ async fn every_entry_of_the_webhook_configurations_is_followed() {
     };
     validate(url("validate"));
     let directory = server.directory.path();
-    let server = cluster.listen().await;
-    fs::write(directory.join("kubeconfig"), kubeconfig(&server)).unwrap();
+    let kubeconfig = kubeconfig(&cluster.listen().await);
+    fs::write(directory.join("kubeconfig"), kubeconfig).unwrap();
     let by_name = |name: &'static str, more: Vec<String>| async move {
         let mut args = vec!["--webhook-configuration".to_owned(), name.to_owned()];
         args.extend(more);
@@ -172,16 +172,6 @@ async fn every_entry_of_the_webhook_configurations_is_followed() {
         out.contains("there is no webhook configuration another"),
         "{out}"
     );
-}
-
-fn kubeconfig(server: &str) -> String {
-    json!({
-        "clusters": [{"name": "c", "cluster": {"server": server}}],
-        "users": [{"name": "u", "user": {}}],
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "current-context": "x",
-    })
-    .to_string()
 }
 
 async fn probe(directory: &Path, url: &str, authority: &Authority) -> (i32, String) {

@@ -11,10 +11,15 @@ use transom::server::Limits;
 
 #[path = "support/client.rs"]
 mod client;
+#[cfg(unix)]
+#[path = "support/mount.rs"]
+mod mount;
 #[path = "support/server.rs"]
 mod server;
 use client::{Authority, BOTH, PATIENCE, REVIEW, connect, exchange, get, post};
-use server::{Test, der, eventually, mount, replace, shown};
+#[cfg(unix)]
+use mount::mount;
+use server::{Test, der, eventually, replace, shown};
 
 #[tokio::test]
 async fn answers_over_tls_1_2_and_1_3() {

@@ -69,7 +69,7 @@ fn pad(object: &mut Value, bytes: usize) {
 }
 
 /// As many containers as fit in this many bytes.
-fn crowd(bytes: usize) -> Vec<u8> {
+pub(crate) fn crowd(bytes: usize) -> Vec<u8> {
     made(|object| {
         containers(
             object,

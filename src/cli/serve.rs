@@ -129,7 +129,8 @@ pub struct ServeArgs {
 
     /// Most connections to /mutate and /validate at a time; above it, new ones wait
     ///
-    /// Each takes a file descriptor. The admin port has a limit of its own.
+    /// Each takes a file descriptor: where the operating system allows fewer, fewer are served, and the log says so. The
+    /// admin port has a limit of its own.
     #[arg(
         long,
         env = "TRANSOM_MAX_CONNECTIONS",

@@ -316,13 +316,18 @@ impl Keeper {
         }
         let identity = contents.ca.leaf(&self.names(), now, lifetimes.leaf);
         let identity = identity.context("no certificate can be made")?;
-        let (not_after, issuer) = (identity.not_after(), ca.clone());
+        let (not_before, not_after) = (identity.not_before(), identity.not_after());
+        let issuer = ca.clone();
         self.tls.show(identity);
         self.metrics.certificate_expiry(not_after);
         self.metrics.ca_expiry(issuer.not_after());
         let expiry = authority::date(not_after);
         tracing::info!(%expiry, "a new certificate is shown");
-        self.leaf = Some(Leaf { issuer, not_after });
+        self.leaf = Some(Leaf {
+            issuer,
+            not_before,
+            not_after,
+        });
         self.progress
             .send_modify(|progress| *progress = Progress::Leaf.max(*progress));
         Ok(())

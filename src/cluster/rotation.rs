@@ -73,6 +73,8 @@ pub struct Known<'k> {
 pub struct Leaf {
     /// The CA that has signed it.
     pub issuer: Certificate,
+    /// Since when it is valid, in seconds since 1970.
+    pub not_before: i64,
     /// When it expires, in seconds since 1970.
     pub not_after: i64,
 }
@@ -233,6 +235,10 @@ pub fn leaf_is_due(
     let Some(leaf) = leaf else {
         return true;
     };
+    // The clock was far ahead when it was made.
+    if now < leaf.not_before {
+        return true;
+    }
     if leaf.issuer != *ca {
         // One that nobody trusts any more cannot get worse.
         return settled || now >= leaf.not_after;

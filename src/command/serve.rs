@@ -14,7 +14,7 @@ use crate::cluster::{self, Wishes};
 use crate::metrics::Metrics;
 use crate::server::tls::reload::PairFiles;
 use crate::server::watch::{self, Look, Watched};
-use crate::server::{Condition, Health, Limits, Options, Server, TlsSource, signals};
+use crate::server::{Condition, Health, Limits, Options, Server, TlsSource, descriptors, signals};
 use crate::webhook::WebhookState;
 
 /// Serves until a signal comes.
@@ -35,7 +35,7 @@ pub(super) fn run(args: ServeArgs) -> Result<()> {
         max_connections,
         cluster,
     } = args;
-    crate::logging::init(log_format, log_level);
+    let _log = crate::logging::init(log_format, log_level);
     let wishes = Wishes {
         namespaces: cluster.watch_namespaces,
         runtime_classes: cluster.watch_runtime_classes,
@@ -59,7 +59,7 @@ pub(super) fn run(args: ServeArgs) -> Result<()> {
         limits: Limits {
             body_bytes: max_body_bytes,
             inflight_bytes: max_inflight_bytes,
-            connections: max_connections,
+            connections: descriptors::connections(max_connections),
             ..Limits::default()
         },
     };

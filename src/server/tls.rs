@@ -71,6 +71,7 @@ impl Tls {
 #[derive(Clone, Debug)]
 pub struct Identity {
     key: CertifiedKey,
+    not_before: i64,
     not_after: i64,
 }
 
@@ -106,11 +107,23 @@ impl Identity {
         let leaf = chain.first().ok_or(IdentityError::NoCertificate)?;
         let (_, parsed) = x509_parser::parse_x509_certificate(leaf)
             .map_err(|error| IdentityError::Leaf(error.into()))?;
-        let not_after = parsed.validity().not_after.timestamp();
+        let validity = parsed.validity();
+        let not_before = validity.not_before.timestamp();
+        let not_after = validity.not_after.timestamp();
         let key = PrivateKeyDer::from_pem_slice(key).map_err(IdentityError::KeyPem)?;
         let key = CertifiedKey::from_der(chain, key, &ring::default_provider())
             .map_err(IdentityError::Pair)?;
-        Ok(Self { key, not_after })
+        Ok(Self {
+            key,
+            not_before,
+            not_after,
+        })
+    }
+
+    /// Since when the leaf is valid, in seconds since 1970.
+    #[must_use]
+    pub fn not_before(&self) -> i64 {
+        self.not_before
     }
 
     /// When the leaf expires, in seconds since 1970.

@@ -29,6 +29,8 @@ mod kubeconform;
 mod kubectl;
 #[path = "../properties/objects.rs"]
 mod objects;
+#[path = "../support/proc.rs"]
+mod proc;
 mod process;
 #[path = "../support/queries.rs"]
 mod queries;
@@ -52,6 +54,7 @@ mod demo;
 mod enforcer;
 mod events;
 mod facts;
+mod faults;
 mod kinds;
 mod labels;
 mod mtls;
@@ -79,6 +82,7 @@ const THREADS: usize = 4;
 
 /// Those that wait longest come first.
 const TESTS: &[&[Test]] = &[
+    faults::TESTS,
     daemon_sets::TESTS,
     events::TESTS,
     certificates::TESTS,

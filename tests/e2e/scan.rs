@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::eventually;
+use crate::proc;
 use crate::transom::PROGRAM;
 
 tests![
@@ -137,13 +138,13 @@ fn path_of(object: &Value) -> String {
     }
 }
 
-struct Scanned {
+pub(crate) struct Scanned {
     report: Value,
     /// The most memory that the program had, in kB, as nearly as it was looked at.
     peak: Option<u64>,
 }
 
-fn scan(cluster: &Cluster, args: &[&str]) -> Scanned {
+pub(crate) fn scan(cluster: &Cluster, args: &[&str]) -> Scanned {
     let mut command = Command::new(PROGRAM);
     let kubeconfig = cluster.admin();
     let output = cluster
@@ -155,13 +156,9 @@ fn scan(cluster: &Cluster, args: &[&str]) -> Scanned {
         .args(["-q", "-o", "json", "--output-file"]);
     command.arg(&output).current_dir(cluster.directory());
     let mut child = command.stderr(Stdio::inherit()).spawn().unwrap();
-    let (status, mut peak) = (format!("/proc/{}/status", child.id()), None);
+    let mut peak = None;
     let code = loop {
-        let now = std::fs::read_to_string(&status).unwrap_or_default();
-        let line = now.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        peak = line
-            .and_then(|line| line.trim().split(' ').next()?.parse().ok())
-            .or(peak);
+        peak = proc::kilobytes(child.id(), "VmHWM").or(peak);
         if let Some(status) = child.try_wait().unwrap() {
             break status.code().unwrap();
         }
@@ -176,7 +173,7 @@ fn scan(cluster: &Cluster, args: &[&str]) -> Scanned {
 
 impl Scanned {
     /// `severity CODE Kind namespace/name` of each finding in namespaces that begin so.
-    fn found(&self, namespaces: &str) -> Vec<String> {
+    pub(crate) fn found(&self, namespaces: &str) -> Vec<String> {
         let findings = self.report["findings"].as_array().unwrap().iter();
         let ours = findings.filter(|finding| {
             let namespace = finding["object"]["namespace"].as_str();

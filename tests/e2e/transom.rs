@@ -8,9 +8,8 @@ use std::process::Command;
 
 use hyper::Method;
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 
-use crate::client::{exchange, get};
+use crate::client;
 use crate::cluster::Cluster;
 use crate::eventually;
 use crate::kubectl::Namespace;
@@ -18,6 +17,8 @@ use crate::process::Process;
 
 /// The label of a namespace that says which installation sees it.
 pub(crate) const LABEL: &str = "e2e.transom.dev/installation";
+
+const TERM: &str = "TERM";
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_transom");
 
@@ -32,6 +33,8 @@ pub(crate) struct Options<'a> {
     pub(crate) conditions: bool,
     /// The kubeconfig by which it watches whatever can be watched; without one it knows of no cluster.
     pub(crate) kubeconfig: Option<&'a Path>,
+    /// It ends by SIGKILL.
+    pub(crate) abrupt: bool,
 }
 
 pub(crate) struct Transom<'a> {
@@ -39,6 +42,7 @@ pub(crate) struct Transom<'a> {
     name: &'static str,
     kubeconfig: Option<PathBuf>,
     process: Option<Process>,
+    signal: &'static str,
     address: SocketAddr,
     pub(crate) admin_address: SocketAddr,
 }
@@ -57,13 +61,15 @@ impl<'a> Transom<'a> {
         );
         std::fs::write(directory.join("config.yaml"), config).unwrap();
         let kubeconfig = options.kubeconfig.map(Path::to_owned);
+        let signal = if options.abrupt { "KILL" } else { TERM };
         let (process, [address, admin_address]) =
-            serve(&directory, "127.0.0.1:0", kubeconfig.as_deref());
+            serve(&directory, "127.0.0.1:0", kubeconfig.as_deref(), signal);
         let transom = Self {
             cluster,
             name,
             kubeconfig,
             process: Some(process),
+            signal,
             address,
             admin_address,
         };
@@ -85,7 +91,8 @@ impl<'a> Transom<'a> {
     /// Starts the program again where the API server looks for it.
     pub(crate) fn start(&mut self) {
         let bind = self.address.to_string();
-        let (process, addresses) = serve(&self.directory(), &bind, self.kubeconfig.as_deref());
+        let kubeconfig = self.kubeconfig.as_deref();
+        let (process, addresses) = serve(&self.directory(), &bind, kubeconfig, self.signal);
         self.process = Some(process);
         [self.address, self.admin_address] = addresses;
     }
@@ -158,7 +165,12 @@ fn directory(cluster: &Cluster, name: &str) -> PathBuf {
 }
 
 /// Starts the program with what is in `directory`; it, and where it listens for reviews and for its operators.
-fn serve(directory: &Path, bind: &str, kubeconfig: Option<&Path>) -> (Process, [SocketAddr; 2]) {
+fn serve(
+    directory: &Path,
+    bind: &str,
+    kubeconfig: Option<&Path>,
+    signal: &str,
+) -> (Process, [SocketAddr; 2]) {
     let mut program = Command::new(PROGRAM);
     program.args([
         "serve",
@@ -178,14 +190,23 @@ fn serve(directory: &Path, bind: &str, kubeconfig: Option<&Path>) -> (Process, [
             "--watch-nodes",
         ]);
     }
-    start(directory, "transom", &program)
+    start_to_end_by(signal, directory, "transom", &program)
 }
 
 /// Starts the program, which logs JSON, and waits until it is ready.
 pub(crate) fn start(directory: &Path, name: &str, program: &Command) -> (Process, [SocketAddr; 2]) {
+    start_to_end_by(TERM, directory, name, program)
+}
+
+fn start_to_end_by(
+    signal: &str,
+    directory: &Path,
+    name: &str,
+    program: &Command,
+) -> (Process, [SocketAddr; 2]) {
     let log = directory.join(format!("{name}.log"));
     let before = std::fs::read_to_string(log).unwrap_or_default();
-    let mut process = Process::start(directory, name, program, "TERM");
+    let mut process = Process::start(directory, name, program, signal);
     let addresses = eventually("transom serve is ready", || {
         process.must_run();
         let log = process.log();
@@ -225,8 +246,5 @@ pub(crate) fn admin(address: SocketAddr, path: &str) -> String {
         .enable_all()
         .build()
         .unwrap();
-    runtime.block_on(async {
-        let mut stream = TcpStream::connect(address).await.unwrap();
-        exchange(&mut stream, &get(path)).await.body
-    })
+    runtime.block_on(client::admin(address, path))
 }

@@ -98,6 +98,26 @@ impl ApiServer {
         format!("http://{address}")
     }
 
+    /// As the chart leaves it: an empty Secret for the CA, two webhook configurations without a caBundle.
+    pub(crate) fn installed(secret: &str, webhooks: &str) -> Self {
+        let cluster = Self::new();
+        let labels = json!({"labels": {"app.kubernetes.io/name": "transom"}});
+        cluster.put(
+            SECRETS,
+            secret,
+            json!({"type": "Opaque", "metadata": labels}),
+        );
+        let entry = |name: &str| {
+            let service = json!({"name": "transom", "namespace": "transom", "path": "/"});
+            json!({"name": name, "clientConfig": {"service": service}, "sideEffects": "None"})
+        };
+        for collection in [MUTATING, VALIDATING] {
+            let entries = json!({"webhooks": [entry("a"), entry("b")]});
+            cluster.put(collection, webhooks, entries);
+        }
+        cluster
+    }
+
     /// Makes or replaces an object, as somebody else would.
     pub(crate) fn put(&self, collection: &str, name: &str, mut object: Value) {
         object["metadata"]["name"] = name.into();
@@ -319,6 +339,17 @@ impl ApiServer {
         );
         Response::new(Body::from_stream(events))
     }
+}
+
+/// For somebody who asks the API server at this URL.
+pub(crate) fn kubeconfig(url: &str) -> String {
+    let config = json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "x",
+        "clusters": [{"name": "c", "cluster": {"server": url}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "users": [{"name": "u", "user": {}}],
+    });
+    config.to_string()
 }
 
 fn is_apply(parts: &Parts) -> bool {

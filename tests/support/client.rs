@@ -47,6 +47,9 @@ pub(crate) fn options(tls: TlsSource) -> Options {
 
 pub(crate) const REVIEW: &str = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"4e1e8a5c","kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},"operation":"CREATE","namespace":"default","userInfo":{"username":"admin"},"object":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"},"spec":{"containers":[{"name":"a","image":"a"}]}}}}"#;
 
+/// How this machine is called.
+const LOCAL: &[&str] = &["localhost", "127.0.0.1"];
+
 static NAMES: AtomicU32 = AtomicU32::new(0);
 
 /// A CA that signs for this machine.
@@ -65,12 +68,23 @@ impl Authority {
 
     /// A new leaf for a server and its key, as PEM.
     pub(crate) fn leaf(&self) -> (String, String) {
-        self.leaf_for(&["localhost", "127.0.0.1"])
+        self.leaf_for(LOCAL)
     }
 
     /// A new leaf for a server that has these names.
     pub(crate) fn leaf_for(&self, names: &[&str]) -> (String, String) {
         self.sign(names, ExtendedKeyUsagePurpose::ServerAuth, 4096, &[])
+    }
+
+    /// As [`Authority::leaf`], with an RSA key, which is always the same one.
+    pub(crate) fn rsa_leaf(&self) -> (String, String) {
+        let key = KeyPair::from_pem(include_str!("rsa.key")).unwrap();
+        self.sign_key(key, LOCAL, ExtendedKeyUsagePurpose::ServerAuth, 4096, &[])
+    }
+
+    /// As [`Authority::leaf`]; its time is over.
+    pub(crate) fn expired_leaf(&self) -> (String, String) {
+        self.sign(LOCAL, ExtendedKeyUsagePurpose::ServerAuth, 2001, &[])
     }
 
     /// A new leaf for a client.
@@ -99,6 +113,18 @@ impl Authority {
         until: i32,
         subject: &[(DnType, &str)],
     ) -> (String, String) {
+        let key = KeyPair::generate().unwrap();
+        self.sign_key(key, names, purpose, until, subject)
+    }
+
+    fn sign_key(
+        &self,
+        key: KeyPair,
+        names: &[&str],
+        purpose: ExtendedKeyUsagePurpose,
+        until: i32,
+        subject: &[(DnType, &str)],
+    ) -> (String, String) {
         let names: Vec<_> = names.iter().map(ToString::to_string).collect();
         let mut params = CertificateParams::new(names).unwrap();
         for (part, value) in subject {
@@ -107,7 +133,6 @@ impl Authority {
         params.extended_key_usages = vec![purpose];
         params.not_before = rcgen::date_time_ymd(2000, 1, 1);
         params.not_after = rcgen::date_time_ymd(until, 1, 1);
-        let key = KeyPair::generate().unwrap();
         let leaf = params.signed_by(&key, &self.0).unwrap();
         (leaf.pem(), key.serialize_pem())
     }
@@ -186,6 +211,12 @@ pub(crate) fn post(path: &str, body: &str) -> String {
 
 pub(crate) fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n")
+}
+
+/// What the operators' port tells at this path.
+pub(crate) async fn admin(address: SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    exchange(&mut stream, &get(path)).await.body
 }
 
 #[derive(Debug)]

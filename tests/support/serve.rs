@@ -32,12 +32,18 @@ impl Serve {
     /// With environment variables.
     pub(crate) fn start_with(flags: &[&str], environment: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let mut child = transom(directory.path())
+        let mut program = transom(directory.path());
+        program.envs(environment.iter().copied());
+        Self::start_as(directory, program, flags)
+    }
+
+    /// This program, in a directory of its own: it is given the arguments.
+    pub(crate) fn start_as(directory: TempDir, mut program: Command, flags: &[&str]) -> Self {
+        let mut child = program
             .arg("serve")
             .args(["--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0"])
             .args(["--log-format", "json"])
             .args(flags)
-            .envs(environment.iter().copied())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -63,8 +69,13 @@ impl Serve {
         }
     }
 
+    /// The number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
+        let id = self.id().to_string();
         let kill = Command::new("kill").args(["-s", name, &id]).status();
         assert!(kill.unwrap().success());
     }
@@ -72,6 +83,12 @@ impl Serve {
     /// Waits for a line with this text, and returns it.
     pub(crate) fn wait_for_log(&self, text: &str) -> Value {
         wait_for(&self.log, text)
+    }
+
+    /// The messages that have come since somebody looked last.
+    pub(crate) fn log_so_far(&self) -> Vec<String> {
+        let message = |event: Value| event["message"].as_str().unwrap_or_default().to_owned();
+        self.log.try_iter().map(message).collect()
     }
 
     /// The messages before the next one with this text.

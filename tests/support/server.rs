@@ -132,29 +132,6 @@ pub(crate) fn replace(file: &Path, content: &str) {
     fs::rename(new, file).unwrap();
 }
 
-/// As the kubelet does it: file → ..data/file, ..data → a directory; then ..data is replaced, and the old
-/// directory goes away.
-#[cfg(unix)]
-pub(crate) fn mount(root: &Path, files: &[(&str, &str)]) {
-    use std::os::unix::fs::symlink;
-
-    let old = fs::read_link(root.join("..data")).ok();
-    let new = match old {
-        Some(ref old) => format!("{}_", old.display()),
-        None => "..2026".to_owned(),
-    };
-    fs::create_dir(root.join(&new)).unwrap();
-    for (name, content) in files {
-        fs::write(root.join(&new).join(name), content).unwrap();
-        let _ = symlink(Path::new("..data").join(name), root.join(name));
-    }
-    symlink(&new, root.join("..data_tmp")).unwrap();
-    fs::rename(root.join("..data_tmp"), root.join("..data")).unwrap();
-    if let Some(old) = old {
-        fs::remove_dir_all(root.join(old)).unwrap();
-    }
-}
-
 pub(crate) fn shown(stream: &TlsStream<TcpStream>) -> CertificateDer<'static> {
     let chain = stream.get_ref().1.peer_certificates().unwrap();
     chain[0].clone().into_owned()

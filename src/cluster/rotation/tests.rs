@@ -192,6 +192,7 @@ fn play(delays: [i64; 2]) {
             if leaf_is_due(leaf.as_ref(), ca, settled, now, times) {
                 *leaf = Some(Leaf {
                     issuer: ca.clone(),
+                    not_before: now,
                     not_after: (now + times.leaf).min(ca.not_after()),
                 });
             }
@@ -234,6 +235,7 @@ fn a_leaf_is_renewed_in_time_and_not_too_soon() {
     );
     let leaf = |issuer: &Certificate, not_after| Leaf {
         issuer: issuer.clone(),
+        not_before: -10,
         not_after,
     };
     let of_a = leaf(&a, 130);
@@ -247,6 +249,9 @@ fn a_leaf_is_renewed_in_time_and_not_too_soon() {
     assert!(due(Some(&of_a), &b, false, 130));
     // The CA's own end bounds it.
     assert!(!due(Some(&leaf(&a, 1000)), &a, true, 995));
+    // The clock was ahead when it was made, and has been set back.
+    assert!(!due(Some(&of_a), &a, true, -10));
+    assert!(due(Some(&of_a), &a, true, -11));
 }
 
 #[test]

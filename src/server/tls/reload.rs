@@ -5,12 +5,13 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use x509_parser::time::ASN1Time;
+use anyhow::{Context, Result, ensure};
 
 use super::{ClientCa, Identity, Tls};
+use crate::authority;
 use crate::metrics::Metrics;
 use crate::server::watch::{Look, Watched};
 
@@ -72,10 +73,15 @@ pub(in crate::server) async fn keep_pair(
     tls: Arc<Tls>,
     metrics: Arc<Metrics>,
 ) {
+    // Only this number matters: no order is needed.
+    let shown =
+        AtomicI64::new(identity(pair.contents()).map_or(i64::MIN, |first| first.not_after()));
     let take = |contents: &[Vec<u8>; 2]| {
         let identity = identity(contents)?;
         let not_after = identity.not_after();
+        lasts(not_after, shown.load(Ordering::Relaxed), authority::now())?;
         tls.show(identity);
+        shown.store(not_after, Ordering::Relaxed);
         announce(not_after, &metrics);
         Ok(())
     };
@@ -106,6 +112,17 @@ pub(in crate::server) async fn keep_client_ca(
     ca.run(poll, take, count).await;
 }
 
+/// Refuses a certificate that has expired in exchange for one that lasts longer. Both may look expired to a clock
+/// that is wrong: then the one that lasts longer is the new one.
+fn lasts(not_after: i64, shown: i64, now: i64) -> Result<()> {
+    ensure!(
+        not_after >= now || not_after >= shown,
+        "it has expired, on {}, and API servers would refuse it",
+        authority::date(not_after)
+    );
+    Ok(())
+}
+
 fn identity([cert, key]: &[Vec<u8>; 2]) -> Result<Identity> {
     Ok(Identity::from_pem(cert, key)?)
 }
@@ -120,11 +137,8 @@ fn client_ca([bundle]: &[Vec<u8>; 1]) -> Result<ClientCa> {
 /// Tells the log and the metrics until when the certificate is good.
 fn announce(not_after: i64, metrics: &Metrics) {
     metrics.certificate_expiry(not_after);
-    let expiry = match ASN1Time::from_timestamp(not_after) {
-        Ok(time) => time.to_string(),
-        Err(_) => not_after.to_string(),
-    };
-    if not_after < ASN1Time::now().timestamp() {
+    let expiry = authority::date(not_after);
+    if not_after < authority::now() {
         tracing::warn!(%expiry, "the certificate being served has expired: API servers refuse it");
     } else {
         tracing::info!(%expiry, "certificate loaded");
@@ -145,6 +159,29 @@ mod tests {
         for part in ["--tls-cert-file no/such.crt", "cannot read no/such.crt"] {
             assert!(error.contains(part), "no {part} in {error}");
         }
+    }
+
+    #[test]
+    fn what_has_expired_takes_no_better_ones_place() {
+        let [past, now, future] = [1, 2, 3];
+        for (new, shown, is_taken) in [
+            (future, past, true),
+            (future, future, true),
+            (now, future, true),
+            (past, now, false),
+            (past, future, false),
+            // All that there is has expired, or the clock is wrong.
+            (past, past, true),
+            (past, i64::MIN, true),
+        ] {
+            assert_eq!(
+                lasts(new, shown, now).is_ok(),
+                is_taken,
+                "{new} for {shown}"
+            );
+        }
+        let error = lasts(0, future, now).unwrap_err().to_string();
+        assert!(error.starts_with("it has expired, on Jan  1"), "{error}");
     }
 
     #[test]

@@ -1,0 +1,130 @@
+//! Less than the program would like: of file descriptors, of memory.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+
+use crate::bodies;
+use crate::client::{Authority, BOTH, admin, connect};
+use crate::load::{Answered, Call, Client, Load, closed};
+use crate::proc;
+use crate::replica::Replica;
+use crate::scenario::{Size, block_on};
+
+const DESCRIPTORS: usize = 64;
+
+/// What the chart allows, in kilobytes.
+const CHART_MEMORY: u64 = 256 * 1024;
+
+/// More clients than descriptors: those that are in stay in, the others wait, and nobody spins.
+pub(crate) fn descriptors(size: Size) {
+    let time = Duration::from_secs(size.of(2, 30));
+    block_on(async {
+        let authority = Authority::new();
+        let limit = format!("ulimit -n {DESCRIPTORS}");
+        let replica = Replica::start_after(&authority, &limit, &[]);
+        let address = replica.serve.address;
+        let client = Arc::new(Client::new(authority.client(BOTH), &[address]));
+        let calls: Arc<[Call]> = Arc::new([Call::learn_known(&client, "patched pod").await]);
+        closed(&client, &calls, 8, Duration::from_millis(200))
+            .await
+            .must_be_right();
+        let load = Load::start(&client, &calls, 50.0);
+        let mut others = Vec::new();
+        for _ in 0..3 * DESCRIPTORS {
+            let tls = authority.client(BOTH);
+            others.push(tokio::spawn(connect(address, "localhost", tls)));
+        }
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let (began, before) = (Instant::now(), proc::cpu(replica.id()));
+        let _ = replica.serve.log_so_far();
+        tokio::time::sleep(time).await;
+        let cpu = proc::cpu(replica.id()) - before;
+        let told = replica.serve.log_so_far();
+        let told = told
+            .iter()
+            .filter(|line| line.contains("no connection can be accepted"))
+            .count();
+        let elapsed = began.elapsed();
+        let probed = tokio::time::timeout(
+            Duration::from_secs(5),
+            admin(replica.serve.admin_address, "/livez"),
+        );
+        let probed = probed.await.is_ok_and(|told| told == "ok");
+        let tally = load.end().await;
+        println!(
+            "{DESCRIPTORS} descriptors, {} more clients for {:.0} s: {} in use, {:.0} ms of CPU, told {told} times; \
+             probes are {}",
+            others.len(),
+            elapsed.as_secs_f64(),
+            proc::descriptors(replica.id()),
+            cpu.as_secs_f64() * 1000.0,
+            if probed { "answered" } else { "not answered" },
+        );
+        println!("{tally}");
+        tally.must_be_right();
+        assert!(probed, "a kubelet would restart it");
+        // Two listeners that wait for half a second each time.
+        assert!(told as f64 <= 4.0 * elapsed.as_secs_f64() + 2.0, "it spins");
+        for other in &others {
+            other.abort();
+        }
+        drop(others);
+        let late = Client::new(authority.client(BOTH), &[address]);
+        assert_eq!(
+            late.call(&calls[0]).await,
+            Ok(Answered::Right),
+            "once there is room"
+        );
+        replica.end();
+    });
+}
+
+/// As many large reviews as find room, and more, in the memory that the chart allows.
+pub(crate) fn memory(size: Size) {
+    let (callers, seconds) = size.of((24, 2), (64, 60));
+    let time = Duration::from_secs(seconds);
+    block_on(async {
+        let authority = Authority::new();
+        let replica = Replica::start(&authority, &[]);
+        let client = Arc::new(Client::new(
+            authority.client(BOTH),
+            &[replica.serve.address],
+        ));
+        let small = Call::learn_known(&client, "patched pod").await;
+        let large = bodies::crowd(3_400_000);
+        let calls: Arc<[Call]> = Arc::new([Call::learn(&client, "/validate", large).await]);
+        let is_told = proc::is_there();
+        if is_told {
+            let addresses = proc::kilobytes(replica.id(), "VmSize").unwrap();
+            let limit = Some((addresses + CHART_MEMORY) * 1024);
+            let id = Pid::from_raw(replica.id().try_into().unwrap());
+            prlimit(
+                id,
+                Resource::As,
+                Rlimit {
+                    current: limit,
+                    maximum: limit,
+                },
+            )
+            .unwrap();
+        }
+        let idle = proc::kilobytes(replica.id(), "VmRSS");
+        let tally = closed(&client, &calls, callers, time).await;
+        let peak = proc::kilobytes(replica.id(), "VmHWM");
+        let after = proc::kilobytes(replica.id(), "VmRSS");
+        println!("{callers} callers with reviews of 3.4 MB: {tally}");
+        println!(
+            "resident, in kB: idle {idle:?}, at most {peak:?}, then {after:?}; the chart allows {CHART_MEMORY}"
+        );
+        assert_eq!(tally.failed(), 0, "{tally}");
+        assert!(tally.right > 0 && peak.is_none_or(|peak| peak < CHART_MEMORY));
+        assert_eq!(
+            client.call(&small).await,
+            Ok(Answered::Right),
+            "it serves on"
+        );
+        replica.end();
+    });
+}

@@ -1,0 +1,66 @@
+//! Ten times what the server can do, and how soon it is itself again.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::client::{Authority, BOTH};
+use crate::load::{Answered, Call, Client, Load, closed};
+use crate::replica::Replica;
+use crate::scenario::{Size, block_on};
+
+/// What is usual, before and after.
+const CALLERS: usize = 16;
+
+/// As many calls as an API server has in flight at most, by default (`--max-requests-inflight` and
+/// `--max-mutating-requests-inflight`).
+const CROWD: usize = 600;
+
+pub(crate) fn ten_times(size: Size) {
+    let (rounds, time) = size.of((1, 1), (5, 10));
+    let time = Duration::from_secs(time);
+    block_on(async {
+        let authority = Authority::new();
+        // Less than what comes: some are sent away.
+        let flags = ["--max-inflight-bytes", "8388608"];
+        let replica = Replica::start(&authority, &flags);
+        let address = replica.serve.address;
+        let client = || Client::new(authority.client(BOTH), &[address]);
+        let usual = Arc::new(client());
+        let calls: Arc<[Call]> = Arc::new([Call::learn_known(&usual, "146 containers").await]);
+        let probe = Call::learn_known(&usual, "patched pod").await;
+        for _ in 0..rounds {
+            let tally = closed(&usual, &calls, CALLERS, time).await;
+            tally.must_be_right();
+            let capacity = tally.right as f64 / time.as_secs_f64();
+
+            let crowd = Arc::new(client());
+            let load = Load::start_bounded(&crowd, &calls, 10.0 * capacity, CROWD);
+            tokio::time::sleep(time).await;
+            // Whoever waits for an answer still, goes.
+            let during = load.abort().await;
+            drop(crowd);
+
+            let ended = Instant::now();
+            assert_eq!(client().call(&probe).await, Ok(Answered::Right));
+            let first = ended.elapsed();
+            // In pieces of a tenth of a second, until one has as much as usual.
+            let recovered = loop {
+                let piece = Duration::from_millis(100);
+                let tally = closed(&usual, &calls, CALLERS, piece).await;
+                tally.must_be_right();
+                let rate = tally.right as f64 / piece.as_secs_f64();
+                if rate >= 0.9 * capacity || ended.elapsed() > Duration::from_secs(60) {
+                    break ended.elapsed();
+                }
+            };
+            println!("usual: {capacity:.0} a second; ten times that: {during}");
+            println!(
+                "then the first answer after {:.0} ms, nine tenths of the usual after {:.0} ms",
+                first.as_secs_f64() * 1000.0,
+                recovered.as_secs_f64() * 1000.0
+            );
+            assert_eq!(during.failed(), 0, "{during}");
+        }
+        replica.end();
+    });
+}
