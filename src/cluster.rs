@@ -9,7 +9,7 @@
 //! namespaces   what their labels say, watched
 //! runtime_classes, nodes   the other facts, watched
 //! watching     what those three watches have in common
-//! list         all objects of a kind, page by page
+//! list         all objects of a kind, page by page; one by its name
 //! trouble      what goes wrong, in words
 //! ```
 //!

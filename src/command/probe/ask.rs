@@ -1,4 +1,5 @@
-//! One POST over a TLS connection of its own, with the trust of a webhook's caBundle and no other.
+//! One POST over a TLS connection of its own, with the trust of a webhook's caBundle and no other; or only the
+//! certificate that is shown.
 
 use std::io;
 use std::sync::Arc;
@@ -15,22 +16,23 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 /// As the API server's default for a webhook.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Whom to ask.
-pub(super) struct Target {
+pub(in crate::command) struct Target {
     /// The host and port to connect to.
-    pub(super) dial: String,
+    pub(in crate::command) dial: String,
     /// Whom the certificate must be for.
-    pub(super) host: String,
+    pub(in crate::command) host: String,
     /// The path, with its slash.
-    pub(super) path: String,
+    pub(in crate::command) path: String,
 }
 
 /// Why there is no answer.
-pub(super) enum Refused {
+pub(in crate::command) enum Refused {
     /// There is a server, but not one to be trusted.
     Untrusted(String),
     /// There is none, or it does not speak.
@@ -43,9 +45,27 @@ pub(super) async fn ask(
     ca: &[u8],
     review: Vec<u8>,
 ) -> Result<(u16, Vec<u8>), Refused> {
-    let (config, name) = (trusting(ca)?, server_name(&target.host)?);
-    let asked = tokio::time::timeout(PATIENCE, exchange(target, config, name, review));
-    asked.await.unwrap_or_else(|_| {
+    in_time(target, exchange(target, ca, review)).await
+}
+
+/// The certificate that is shown, DER, if it is one to be trusted.
+pub(in crate::command) async fn certificate(
+    target: &Target,
+    ca: &[u8],
+) -> Result<Vec<u8>, Refused> {
+    let stream = in_time(target, connect(target, ca)).await?;
+    let (_, session) = stream.get_ref();
+    let shown = session.peer_certificates().and_then(<[_]>::first);
+    // Without one there is no connection.
+    Ok(shown.map(|shown| shown.to_vec()).unwrap_or_default())
+}
+
+async fn in_time<T>(
+    target: &Target,
+    asked: impl Future<Output = Result<T, Refused>>,
+) -> Result<T, Refused> {
+    let asked = tokio::time::timeout(PATIENCE, asked).await;
+    asked.unwrap_or_else(|_| {
         let seconds = PATIENCE.as_secs();
         Err(Refused::Unreachable(format!(
             "{} did not answer within {seconds} s; look at its pods, its log, and at network policies",
@@ -54,12 +74,8 @@ pub(super) async fn ask(
     })
 }
 
-async fn exchange(
-    target: &Target,
-    config: ClientConfig,
-    name: ServerName<'static>,
-    review: Vec<u8>,
-) -> Result<(u16, Vec<u8>), Refused> {
+async fn connect(target: &Target, ca: &[u8]) -> Result<TlsStream<TcpStream>, Refused> {
+    let (config, name) = (trusting(ca)?, server_name(&target.host)?);
     let dial = &target.dial;
     let stream = TcpStream::connect(dial).await.map_err(|error| {
         Refused::Unreachable(format!(
@@ -69,7 +85,12 @@ async fn exchange(
     let stream = TlsConnector::from(Arc::new(config))
         .connect(name, stream)
         .await;
-    let stream = stream.map_err(|error| untrusted(target, &error))?;
+    stream.map_err(|error| untrusted(target, &error))
+}
+
+async fn exchange(target: &Target, ca: &[u8], review: Vec<u8>) -> Result<(u16, Vec<u8>), Refused> {
+    let stream = connect(target, ca).await?;
+    let dial = &target.dial;
     let broken = |error: &dyn std::fmt::Display| {
         Refused::Unreachable(format!(
             "{dial} ended the connection: {error}; look at its log"
