@@ -227,6 +227,3 @@ fn count(number: usize, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {what}{plural}")
 }
-
-#[cfg(test)]
-mod tests;

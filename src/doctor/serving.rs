@@ -27,8 +27,6 @@ pub(super) const CONFIGURATION: Check = Check {
     needs: &[
         Part::MutatingWebhooks,
         Part::ValidatingWebhooks,
-        Part::Service,
-        Part::Deployments,
         Part::ConfigMap,
     ],
     run: configuration,
