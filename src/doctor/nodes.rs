@@ -175,7 +175,7 @@ fn tolerations(cluster: &Cluster) -> Told {
     });
     or_ok(found.collect(), || {
         format!(
-            "Windows pods are given what they need for {}",
+            "what Windows pods are given tolerates the taints of {}",
             count(nodes.len(), "Windows node")
         )
     })
@@ -189,12 +189,12 @@ fn untainted_nodes(cluster: &Cluster) -> Told {
     Ok(vec![match (open.is_empty(), guard) {
         (true, _) => ok("every Windows node has a taint"),
         (false, true) => ok(format!(
-            "{} without a taint: the Linux guard keeps other pods away",
+            "no taint on {}: the Linux guard keeps other pods away",
             Few(&open)
         )),
         (false, false) => warn(
             format!(
-                "{} without a taint: pods that do not say where they belong are placed there",
+                "no taint on {}: pods that do not say where they belong are placed there",
                 Few(&open)
             ),
             "kubectl taint nodes NAME os=windows:NoSchedule, and let the kubelet register new ones so; or linuxGuard: true in \
@@ -216,10 +216,10 @@ fn reserved_memory(cluster: &Cluster) -> Told {
         let reserved = capacity?.checked_sub(allocatable?)?;
         least = Some(least.map_or(reserved, |least: u64| least.min(reserved)));
         let what = match reserved {
-            0 => "offer all of their memory to pods: nothing is reserved for Windows, the runtime and the kubelet",
+            0 => "all memory is offered to pods: none is reserved for Windows, the runtime and the kubelet",
             1..=DEFAULT => {
-                "keep at most 500 MiB of their memory from pods, which is no more than the kubelet's default threshold of \
-                 eviction: nothing is reserved for Windows, the runtime and the kubelet"
+                "at most 500 MiB are kept from pods, no more than the kubelet's default threshold of eviction: none is reserved \
+                 for Windows, the runtime and the kubelet"
             }
             _ => return None,
         };
@@ -227,7 +227,7 @@ fn reserved_memory(cluster: &Cluster) -> Told {
     });
     let little = grouped(little).into_iter().map(|(what, names)| {
         warn(
-            format!("{} {what}", Few(&names)),
+            format!("{}: {what}", Few(&names)),
             "systemReserved or kubeReserved of their kubelets: 2Gi of memory or more, since Windows has no out-of-memory \
              killer",
         )

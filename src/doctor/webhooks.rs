@@ -153,11 +153,9 @@ fn ca_bundle(cluster: &Cluster) -> Told {
         let pem = STANDARD.decode(bundle.unwrap_or_default());
         let last = ends_of_pem(&pem.unwrap_or_default()).into_iter().max();
         let trouble = match last.map(|end| Left::until(end, cluster.now)) {
-            None => "no CA certificate in the caBundle, so no call succeeds".to_owned(),
-            Some(Left::Nothing) => "only expired certificates in the caBundle".to_owned(),
-            Some(Left::Days(days)) if days < SOON => {
-                format!("a caBundle with {days} days left")
-            }
+            None => "there is no CA certificate".to_owned(),
+            Some(Left::Nothing) => "there are only expired certificates".to_owned(),
+            Some(Left::Days(days)) if days < SOON => format!("there are only {days} days left"),
             Some(Left::Days(days)) => {
                 least = least.min(days);
                 continue;
@@ -166,10 +164,10 @@ fn ca_bundle(cluster: &Cluster) -> Told {
         troubles.entry(trouble).or_default().push(&entry.name);
     }
     let found = troubles.into_iter().map(|(trouble, names)| {
-        let text = format!("{} has {trouble}", Few(&names));
+        let text = format!("{trouble} in the caBundle of {}", Few(&names));
         match trouble.ends_with(" left") {
             true => warn(text, FILLED_BY),
-            false => fail(text, FILLED_BY),
+            false => fail(format!("{text}: no call succeeds"), FILLED_BY),
         }
     });
     or_ok(found.collect(), || {
@@ -224,7 +222,7 @@ fn match_conditions(cluster: &Cluster) -> Told {
     used.dedup();
     if !stale.is_empty() {
         let text = format!(
-            "{} has matchConditions of another version or configuration: pods that Transom knows for Windows may not reach it",
+            "the matchConditions of {} are of another version or configuration: Windows pods may pass unseen",
             Few(&stale)
         );
         let remedy = "helm upgrade to the chart of the version that runs; by hand: transom config conditions --config FILE";

@@ -149,7 +149,9 @@ async fn what_is_wrong_is_told_with_its_remedy_and_by_the_exit_code() {
         .put(POLICIES, "restrict", kyverno(&standard, "Enforce"));
     let told = place.doctor(&[]).await;
     assert_eq!(told.code(), 1);
-    assert!(told.says("ca-bundle")[0].starts_with("fail  ca-bundle: mutate.transom.dev has no CA"));
+    assert!(told.says("ca-bundle")[0].starts_with(
+        "fail  ca-bundle: there is no CA certificate in the caBundle of mutate.transom.dev"
+    ));
     assert!(
         told.says("coverage")[0]
             .starts_with("warn  coverage: old is in mode off and has 1 Windows pod")
@@ -284,6 +286,21 @@ async fn a_certificate_is_looked_at_where_somebody_says() {
     assert!(
         line.contains("is not trusted as transom.transom.svc"),
         "{line}"
+    );
+}
+
+/// As the chart would install it: with the taints that all Windows nodes share.
+#[tokio::test(flavor = "multi_thread")]
+async fn taints_are_looked_at_as_the_chart_would_have_it_before_it_is_installed() {
+    let place = Place::bare().await;
+    place.server.change(NODES, "windows-1", |node| {
+        node["spec"]["taints"] = json!([{"key": "os", "value": "windows", "effect": "NoSchedule"}]);
+    });
+    let told = place.doctor(&[]).await;
+    assert!(
+        told.says("tolerations")[0].starts_with("ok    "),
+        "{}",
+        told.stdout()
     );
 }
 

@@ -120,7 +120,10 @@ pub(crate) const OF_THE_INSTALLATION: &[Change] = &[
         "no caBundle where nothing is asked",
         |c| {
             let objects = [&mut c.mutating, &mut c.validating];
-            for object in objects.into_iter().flat_map(|list| list.as_mut().unwrap()) {
+            for object in objects
+                .into_iter()
+                .filter_map(|list| list.as_mut().unwrap().last_mut())
+            {
                 object
                     .webhooks
                     .push(of(json!({"name": "unused.transom.dev", "rules": null})));

@@ -1,7 +1,7 @@
 //! Transom in a real control plane, with simulated nodes.
 //!
 //! The tests need the programs in the directory that KUBEBUILDER_ASSETS names; `tests/assets/build` makes them. All
-//! but two share one control plane, each in namespaces of its own, with a Transom of its own.
+//! but three share one control plane, each in namespaces of its own, with a Transom of its own.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)] // A test, whose functions clippy does not know as such.
 
 use std::path::PathBuf;
@@ -44,6 +44,7 @@ mod conditions;
 mod daemon_sets;
 mod debug;
 mod demo;
+mod doctor;
 mod enforcer;
 mod kinds;
 mod oracle;
@@ -76,6 +77,7 @@ const TESTS: &[&[Test]] = &[
     availability::TESTS,
     conditions::TESTS,
     debug::TESTS,
+    doctor::TESTS,
     enforcer::TESTS,
     kinds::TESTS,
     pod_security::TESTS,

@@ -178,9 +178,17 @@ impl Asker {
             let origin = format!("the defaults: {why}");
             Ok(Ok(Ok(Settings { policy, origin })))
         };
+        // What the chart would install.
+        let chart = || {
+            let mut written = Written::default();
+            written.config.placement.learn_taints = true;
+            let policy = Policy::of(&written).unwrap_or_default();
+            let origin = "the defaults of the chart".to_owned();
+            Ok(Ok(Ok(Settings { policy, origin })))
+        };
         let one = match cluster.installation() {
             Ok(Some(one)) => one,
-            Ok(None) => return defaults("nothing is installed"),
+            Ok(None) => return chart(),
             Err(why) => return Ok(Err(unknown(&why))),
         };
         let Some(service) = one.service() else {
