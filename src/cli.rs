@@ -5,7 +5,9 @@
 mod check;
 mod cluster;
 mod config;
+mod doctor;
 mod explain;
+mod kube;
 mod man;
 mod probe;
 mod profile;
@@ -23,7 +25,9 @@ use clap_complete::Shell;
 pub use check::CheckArgs;
 pub use cluster::ClusterArgs;
 pub use config::{ConditionsArgs, ConfigCheckArgs, ConfigCommand, ConfigFormat, ShowArgs};
+pub use doctor::{DoctorArgs, DoctorFormat, FailOnStatus};
 pub use explain::ExplainArgs;
+pub use kube::KubeArgs;
 pub use man::ManArgs;
 pub use probe::ProbeArgs;
 pub use profile::ProfileArg;
@@ -135,6 +139,26 @@ pub enum Command {
     /// 1 findings; 2 something may not be listed or could not be read, whatever else was found.
     #[command(verbatim_doc_comment)]
     Scan(Box<ScanArgs>),
+
+    /// Look whether a cluster is in order, with its nodes, taints and namespaces, and the installation in it
+    ///
+    ///   transom doctor                        by the kubeconfig; nothing is changed
+    ///   transom doctor --fail-on warn -q      for a job: silent, with exit code 0, where all is well
+    ///   transom doctor -o json | jq '.checks[] | select(.status == "fail")'
+    ///   transom doctor --config values/transom.yaml      another configuration than that of the cluster
+    ///
+    /// A line a check: ok, warn (something will not go as somebody expects), fail (something does not work), or
+    /// skip, with the right that is missing; below it what to do. Nothing needs to be installed: nodes and
+    /// namespaces are looked at all the same. In a pod the certificate is looked at by the Service's name; from
+    /// outside, through a port-forward:
+    ///
+    ///   kubectl port-forward --namespace transom service/transom 10250 &
+    ///   transom doctor --connect-to localhost:10250
+    ///
+    /// docs/doctor.md has all checks. Exit codes: 0 nothing failed (--fail-on); 1 something did; 2 the cluster
+    /// could not be asked.
+    #[command(verbatim_doc_comment)]
+    Doctor(DoctorArgs),
 
     /// Ask a running webhook the way the API server does, and say whether it answers as it should
     ///

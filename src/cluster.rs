@@ -11,7 +11,7 @@
 //! watching     what those three watches have in common
 //! events       what owners are told of the objects that are made for them
 //!   series     how often they are told
-//! list         all objects of a kind, page by page
+//! list         all objects of a kind, page by page; one by its name
 //! trouble      what goes wrong, in words
 //! ```
 //!

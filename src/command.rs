@@ -5,6 +5,7 @@
 mod check;
 mod completions;
 mod config;
+mod doctor;
 mod explain;
 mod man;
 mod probe;
@@ -29,6 +30,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Check(args) => return check::run(*args),
         Command::Completions { shell } => completions::run(shell),
         Command::Config(command) => return config::run(command),
+        Command::Doctor(args) => return doctor::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Man(args) => man::run(args),
         Command::Probe(args) => return probe::run(args),

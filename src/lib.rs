@@ -26,7 +26,8 @@
 //! `workload`. Which operating system: `os`. What to do about findings: `decision`. Words:
 //! `message`. Bytes on the wire: `review`. Settings as they are written: `config`; in force:
 //! `policy`. YAML and where its values stand: `yaml`. Manifests and the lines of their findings:
-//! `check`. Live objects, a page of a list at a time: `scan`. Sockets: `server`. The Kubernetes API:
+//! `check`. Live objects, a page of a list at a time: `scan`. Whether a cluster and an installation are in order:
+//! `doctor`. Sockets: `server`. The Kubernetes API:
 //! `cluster`; certificates of our own: `authority`; what a running webhook is asked to see that it
 //! works: `probe`. Flags: `cli`; what a command does: `command`. What the table says of itself to
 //! people: `explain`; where their terminal ends: `terminal`.
@@ -39,6 +40,7 @@ pub mod cluster;
 pub mod command;
 pub mod config;
 pub mod decision;
+pub mod doctor;
 pub mod explain;
 pub mod facts;
 pub mod field;

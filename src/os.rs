@@ -27,6 +27,7 @@ use hint::hint;
 use image::ImagePatterns;
 use text::is_windows_text;
 
+pub(crate) use acting::class_os;
 pub use cel::{Condition, chart_template};
 pub(crate) use declared::detect_service;
 pub(crate) use hint::{WINDOWS_TAINTS, is_adrift};

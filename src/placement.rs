@@ -127,6 +127,12 @@ impl Toleration {
         format!("{key}{separator}{value}:{effect}")
     }
 
+    /// Whether pods of this build get it; those of an unknown one get all.
+    fn is_for(&self, build: Option<&str>) -> bool {
+        self.builds.is_empty()
+            || build.is_none_or(|build| self.builds.iter().any(|own| own == build))
+    }
+
     /// Whether it tolerates all that the other one does, on whatever build.
     fn covers(&self, other: &Self) -> bool {
         let values = self.operator == Operator::Exists
@@ -184,16 +190,26 @@ impl PlacementPolicy {
         learning.is_some_and(|learning| learning.takes(&toleration.key, &toleration.value))
     }
 
+    /// Whether a Windows pod is given what tolerates this taint, if it is for this build. `shared` is what all
+    /// Windows nodes are tainted with.
+    pub(crate) fn tolerates(
+        &self,
+        taint: &Taint,
+        build: Option<&str>,
+        shared: &[Toleration],
+    ) -> bool {
+        let wanted = Toleration::of_taint(taint);
+        let own = self.tolerations.iter().filter(|own| own.is_for(build));
+        let learnt = shared.iter().filter(|learnt| self.learns(learnt));
+        own.chain(learnt).any(|given| given.covers(&wanted))
+    }
+
     /// The configured tolerations for a pod of this build, with their places in the list.
     fn tolerations_for(&self, pod: &Pod<'_, '_>) -> impl Iterator<Item = (usize, &Toleration)> {
         let by_build = self.tolerations.iter().any(|t| !t.builds.is_empty());
         let build = by_build.then(|| build::of_pod(pod)).flatten();
-        let is_for = move |toleration: &Toleration| {
-            toleration.builds.is_empty()
-                || build.is_none_or(|build| toleration.builds.iter().any(|b| b == build))
-        };
         let all = self.tolerations.iter().enumerate();
-        all.filter(move |(_, toleration)| is_for(toleration))
+        all.filter(move |(_, toleration)| toleration.is_for(build))
     }
 }
 

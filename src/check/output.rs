@@ -92,7 +92,7 @@ pub fn render(report: &Report, format: Format, options: &RenderOptions) -> Strin
 
 /// JSON for programs, in which no string has what a terminal would obey, or what is taken for it:
 /// JSON itself allows some control characters.
-fn json(value: &impl Serialize) -> String {
+pub(crate) fn json(value: &impl Serialize) -> String {
     // Strings, numbers, lists and structs: nothing of them can fail.
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
     let mut out = String::with_capacity(text.len() + 1);

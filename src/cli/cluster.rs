@@ -30,7 +30,7 @@ pub struct ClusterArgs {
 
     /// Name of the MutatingWebhookConfiguration and of the ValidatingWebhookConfiguration that get the caBundle
     ///
-    /// One that does not exist yet is waited for.
+    /// As long as there is neither, they are waited for; one of them is enough.
     #[arg(long, env = "TRANSOM_WEBHOOK_CONFIGURATION", value_name = "NAME")]
     pub webhook_configuration: Option<String>,
 

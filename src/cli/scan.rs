@@ -1,23 +1,17 @@
 //! `transom scan`.
 
-use std::num::NonZeroUsize;
-use std::path::PathBuf;
-
+use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use clap::{Args, ValueHint};
+use std::num::NonZeroUsize;
 
-use super::{JudgeArgs, ReportArgs};
+use super::{JudgeArgs, KubeArgs, ReportArgs};
 
 /// Flags of `transom scan`.
 #[derive(Args, Debug)]
 pub struct ScanArgs {
-    /// The kubeconfig; without it KUBECONFIG or ~/.kube/config, or in a pod its ServiceAccount
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "The cluster")]
-    pub kubeconfig: Option<PathBuf>,
-
-    /// The context of the kubeconfig; without it, the current one
-    #[arg(long, value_name = "NAME", help_heading = "The cluster")]
-    pub context: Option<String>,
+    /// How the cluster is found.
+    #[command(flatten)]
+    pub kube: KubeArgs,
 
     /// Look into all namespaces
     #[arg(

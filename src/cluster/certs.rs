@@ -276,11 +276,14 @@ impl Keeper {
         };
         let bundle = contents.bundle();
         let name = &self.settings.configuration;
-        let (mut trusted, mut missing) = (true, None);
+        let mut trusted = true;
+        // One is enough: the chart may be told to install only that.
+        let missing = read
+            .iter()
+            .all(|(_, object)| object.is_none())
+            .then(|| format!("there is no webhook configuration {name} yet"));
         for (kind, object) in read {
             let Some(object) = object else {
-                let kind = kind.name();
-                missing = Some(format!("there is no {kind} {name} yet"));
                 continue;
             };
             if bundle::is_in(&bundle, &object) {

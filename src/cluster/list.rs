@@ -1,6 +1,6 @@
 //! All objects of a kind, page by page, as bytes: at no time is there more than a page of them.
 //!
-//! Not here: what is in a page (`scan`). Used by `transom scan`.
+//! Not here: what is in a page (`scan`). Used by `transom scan` and `transom doctor`.
 
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
@@ -63,6 +63,17 @@ impl Resource {
         }
     }
 
+    /// Objects of any kind that has a version v1, in one namespace or in all of them. `metadata` asks for nothing else.
+    #[must_use]
+    pub fn any(group: &'static str, plural: &str, namespace: Option<&str>, metadata: bool) -> Self {
+        Self {
+            group,
+            plural: plural.to_owned(),
+            namespace: namespace.map(str::to_owned),
+            metadata,
+        }
+    }
+
     fn path(&self) -> String {
         let root = match self.group {
             "" => "/api/v1".to_owned(),
@@ -75,9 +86,19 @@ impl Resource {
         }
     }
 
-    /// What went wrong with it, in one line.
+    /// What went wrong with listing it, in one line.
     #[must_use]
     pub fn trouble(&self, error: &KubeError) -> String {
+        self.trouble_to("list", error)
+    }
+
+    /// What went wrong with this verb, in one line.
+    #[must_use]
+    pub fn trouble_to(&self, verb: &str, error: &KubeError) -> String {
+        let done = match verb {
+            "list" => "listed",
+            _ => "read",
+        };
         match error {
             KubeError::Api(status) if status.code == 403 => {
                 let place = match &self.namespace {
@@ -85,15 +106,15 @@ impl Resource {
                     None => "--all-namespaces".to_owned(),
                 };
                 format!(
-                    "may not be listed, so nothing of it is told: it takes the right to list {self} (kubectl auth can-i list {self} {place})"
+                    "may not be {done}, so nothing of it is told: it takes the right to {verb} {self} (kubectl auth can-i {verb} {self} {place})"
                 )
             }
             KubeError::Api(status) if status.code == 404 => {
-                format!("cannot be listed: the API server has no {self} of version v1")
+                format!("cannot be {done}: the API server has no {self} of version v1")
             }
-            KubeError::Api(status) => format!("cannot be listed: {}", status.message.trim()),
-            KubeError::Service(error) => format!("cannot be listed: {}", innermost(error.as_ref())),
-            error => format!("cannot be listed: {error}"),
+            KubeError::Api(status) => format!("cannot be {done}: {}", status.message.trim()),
+            KubeError::Service(error) => format!("cannot be {done}: {}", innermost(error.as_ref())),
+            error => format!("cannot be {done}: {error}"),
         }
     }
 }
@@ -167,12 +188,16 @@ pub async fn pages(
     }
 }
 
-/// One namespace, as bytes; nothing if there is none of this name.
+/// One object, as bytes; nothing if there is none of this name.
 ///
 /// # Errors
 /// It may not be read, or the API server does not answer.
-pub async fn namespace(client: &Client, name: &str) -> Result<Option<String>, KubeError> {
-    let request = Requests::new("/api/v1/namespaces").get(name, &kube::api::GetParams::default());
+pub async fn one(
+    client: &Client,
+    resource: &Resource,
+    name: &str,
+) -> Result<Option<String>, KubeError> {
+    let request = Requests::new(resource.path()).get(name, &kube::api::GetParams::default());
     match get(client, request.map_err(KubeError::BuildRequest)?).await {
         Ok(text) => Ok(Some(text)),
         Err(error) if code(&error) == Some(404) => Ok(None),

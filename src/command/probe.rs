@@ -2,7 +2,7 @@
 //!
 //! The questions and what is thought of the answers are `probe`; the connection is `ask`.
 
-mod ask;
+pub(super) mod ask;
 
 use std::fs;
 use std::io::{self, Write};
@@ -142,16 +142,24 @@ fn target(entry: Entry<'_>) -> Result<Target> {
     let Some((name, namespace)) = name.zip(namespace) else {
         bail!("{} has neither a service nor a url", entry.name());
     };
-    let host = format!("{name}.{namespace}.svc");
     Ok(Target {
-        dial: format!("{host}:{}", service["port"].as_u64().unwrap_or(443)),
-        host,
         path: service["path"].as_str().unwrap_or("/").to_owned(),
+        ..Target::of_service(name, namespace, service["port"].as_u64())
     })
 }
 
 impl Target {
-    fn of_url(url: &str) -> Result<Self> {
+    /// As the API server calls a Service.
+    pub(super) fn of_service(name: &str, namespace: &str, port: Option<u64>) -> Self {
+        let host = format!("{name}.{namespace}.svc");
+        Self {
+            dial: format!("{host}:{}", port.unwrap_or(443)),
+            host,
+            path: "/".to_owned(),
+        }
+    }
+
+    pub(super) fn of_url(url: &str) -> Result<Self> {
         let parsed: Uri = url.parse().with_context(|| format!("{url} is no URL"))?;
         let host = parsed
             .host()

@@ -15,7 +15,7 @@ use super::report::selection::Selection;
 use super::report::settings::Settings;
 use super::report::write;
 use crate::check::output::{render, summary};
-use crate::cli::ScanArgs;
+use crate::cli::{KubeArgs, ScanArgs};
 use crate::cluster;
 use crate::cluster::list::{self, Resource};
 use crate::scan::known::{Knowledge, Known};
@@ -32,8 +32,7 @@ pub(super) fn run(args: ScanArgs) -> Result<ExitCode> {
 
 async fn scan(args: ScanArgs) -> Result<ExitCode> {
     let ScanArgs {
-        kubeconfig,
-        context,
+        kube,
         all_namespaces,
         namespace,
         selector,
@@ -48,6 +47,10 @@ async fn scan(args: ScanArgs) -> Result<ExitCode> {
         tell(&format!("configuration: {origin}\n"));
         tell(&selection.advice(&policy));
     }
+    let KubeArgs {
+        kubeconfig,
+        context,
+    } = kube;
     let (client, current) = cluster::client_of(kubeconfig.as_deref(), context).await?;
     let namespaces = match (all_namespaces, namespace.is_empty()) {
         (true, _) => Vec::new(),
@@ -165,7 +168,7 @@ impl Gathered {
     /// Those that are looked into, by name: it takes no right on the others.
     async fn namespaces(&mut self, client: &Client, names: &[String]) -> kube::Result<()> {
         for name in names {
-            match list::namespace(client, name).await? {
+            match list::one(client, &Resource::known(Known::Namespace), name).await? {
                 Some(object) => self
                     .knowledge
                     .add_object(Known::Namespace, &object)

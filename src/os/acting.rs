@@ -6,7 +6,7 @@ use super::affinity::{affinity, known_node};
 use super::image::Certainty;
 use super::system::{BUILD_LABEL, Os};
 use super::{Between, Conflict, Evidence, EvidencePolicy, Source, evidence};
-use crate::facts::Facts;
+use crate::facts::{Facts, RuntimeClassFacts};
 use crate::object::At;
 use crate::workload::Pod;
 
@@ -46,10 +46,8 @@ pub(super) fn windows_options(pod: &Pod<'_, '_>, pass: impl Fn(At) -> bool) -> O
         .find(|at| pass(*at))
 }
 
-/// The OS that the node selector of the RuntimeClass names, unless it names both.
-fn runtime_class(pod: &Pod<'_, '_>, policy: &EvidencePolicy, facts: &Facts) -> Option<Evidence> {
-    let at = pod.runtime_class?;
-    let class = facts.runtime_classes.get(pod.tape.text(at)?)?;
+/// The OS that the node selector of a RuntimeClass names, unless it names both.
+pub(crate) fn class_os(class: &RuntimeClassFacts, policy: &EvidencePolicy) -> Option<Os> {
     let mut systems = class.node_selector.iter().filter_map(|(key, value)| {
         if key == BUILD_LABEL {
             Some(Os::Windows)
@@ -58,7 +56,14 @@ fn runtime_class(pod: &Pod<'_, '_>, policy: &EvidencePolicy, facts: &Facts) -> O
         }
     });
     let first = systems.next();
-    let os = first.filter(|first| systems.all(|os| os == *first));
+    first.filter(|first| systems.all(|os| os == *first))
+}
+
+/// That of the pod's RuntimeClass.
+fn runtime_class(pod: &Pod<'_, '_>, policy: &EvidencePolicy, facts: &Facts) -> Option<Evidence> {
+    let at = pod.runtime_class?;
+    let class = facts.runtime_classes.get(pod.tape.text(at)?)?;
+    let os = class_os(class, policy);
     evidence(os, Source::RuntimeClass, at)
 }
 

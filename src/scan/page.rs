@@ -69,7 +69,8 @@ impl<'p> Page<'p> {
         self.len() == 0
     }
 
-    pub(super) fn items(&self) -> impl Iterator<Item = &'p RawValue> {
+    /// The objects, as JSON.
+    pub fn items(&self) -> impl Iterator<Item = &'p RawValue> {
         self.items.iter().flatten().copied()
     }
 

@@ -51,6 +51,7 @@ mod conditions;
 mod daemon_sets;
 mod debug;
 mod demo;
+mod doctor;
 mod enforcer;
 mod events;
 mod facts;
@@ -92,6 +93,7 @@ const TESTS: &[&[Test]] = &[
     availability::TESTS,
     conditions::TESTS,
     debug::TESTS,
+    doctor::TESTS,
     enforcer::TESTS,
     facts::TESTS,
     kinds::TESTS,

@@ -22,6 +22,8 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 pub(crate) const SECRETS: &str = "/api/v1/namespaces/transom/secrets";
+pub(crate) const CONFIG_MAPS: &str = "/api/v1/namespaces/transom/configmaps";
+pub(crate) const SERVICES: &str = "/api/v1/namespaces/transom/services";
 pub(crate) const NAMESPACES: &str = "/api/v1/namespaces";
 pub(crate) const NODES: &str = "/api/v1/nodes";
 pub(crate) const RUNTIME_CLASSES: &str = "/apis/node.k8s.io/v1/runtimeclasses";
@@ -225,8 +227,15 @@ impl ApiServer {
             ));
         }
         state.requests.push(format!("{} {path}", parts.method));
+        if path == "/version" {
+            let version = json!({"major": "1", "minor": "36", "gitVersion": "v1.36.3", "gitCommit": "", "gitTreeState": "",
+                "buildDate": "", "goVersion": "", "compiler": "", "platform": ""});
+            return Ok(answer(&version));
+        }
         let collections = [
             SECRETS,
+            CONFIG_MAPS,
+            SERVICES,
             MUTATING,
             VALIDATING,
             NAMESPACES,

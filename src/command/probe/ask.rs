@@ -1,5 +1,5 @@
-//! One POST over a TLS connection of its own, with the trust of a webhook's caBundle and no other; or only the handshake,
-//! where who has no certificate is to be turned away.
+//! One POST over a TLS connection of its own, with the trust of a webhook's caBundle and no other; or only the handshake:
+//! for the certificate that is shown, or where who has none is to be turned away.
 
 use std::io;
 use std::sync::Arc;
@@ -23,17 +23,17 @@ use tokio_rustls::client::TlsStream;
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Whom to ask.
-pub(super) struct Target {
+pub(in crate::command) struct Target {
     /// The host and port to connect to.
-    pub(super) dial: String,
+    pub(in crate::command) dial: String,
     /// Whom the certificate must be for.
-    pub(super) host: String,
+    pub(in crate::command) host: String,
     /// The path, with its slash.
-    pub(super) path: String,
+    pub(in crate::command) path: String,
 }
 
 /// Why there is no answer.
-pub(super) enum Refused {
+pub(in crate::command) enum Refused {
     /// There is a server, but not one to be trusted.
     Untrusted(String),
     /// There is none, or it does not speak.
@@ -72,6 +72,18 @@ fn wants_certificate(error: &io::Error) -> bool {
     let alert = rustls::Error::AlertReceived(AlertDescription::CertificateRequired);
     let error = error.get_ref().and_then(|error| error.downcast_ref());
     error == Some(&alert)
+}
+
+/// The certificate that is shown, DER, if it is one to be trusted.
+pub(in crate::command) async fn certificate(
+    target: &Target,
+    ca: &[u8],
+) -> Result<Vec<u8>, Refused> {
+    let stream = in_time(target, connect(target, ca)).await?;
+    let (_, session) = stream.get_ref();
+    let shown = session.peer_certificates().and_then(<[_]>::first);
+    // Without one there is no connection.
+    Ok(shown.map(|shown| shown.to_vec()).unwrap_or_default())
 }
 
 async fn in_time<T>(

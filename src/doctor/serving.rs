@@ -1,0 +1,241 @@
+//! The checks of what answers: the configuration in force, the certificate, the endpoints of the Service, and whether
+//! there are enough of them for the failure policy.
+
+use std::collections::BTreeSet;
+
+use super::certificate::{Left, end_of_der};
+use super::objects::{Deployment, Endpoint};
+use super::snapshot::{Installation, known};
+use super::{Check, Cluster, Few, Part, Told, Unasked, count, fail, ok, or_ok, warn};
+
+pub(super) const CERTIFICATE: Check = Check {
+    name: "certificate",
+    looks_at: "the certificate that is served is one that each `caBundle` trusts, for 7 days more",
+    helps: "[runbooks](runbooks.md#transomcertificateexpired)",
+    needs: &[
+        Part::MutatingWebhooks,
+        Part::ValidatingWebhooks,
+        Part::Connection,
+    ],
+    run: certificate,
+};
+
+pub(super) const CONFIGURATION: Check = Check {
+    name: "configuration",
+    looks_at: "the configuration in the installation's ConfigMap, or that of `--config`, is valid",
+    helps: "`transom config check FILE`",
+    needs: &[
+        Part::MutatingWebhooks,
+        Part::ValidatingWebhooks,
+        Part::ConfigMap,
+    ],
+    run: configuration,
+};
+
+pub(super) const ENDPOINTS: Check = Check {
+    name: "endpoints",
+    looks_at: "the Service is there and has ready endpoints",
+    helps: "the pods behind it: `kubectl describe pods`, `/readyz?verbose`",
+    needs: &[
+        Part::MutatingWebhooks,
+        Part::ValidatingWebhooks,
+        Part::Service,
+        Part::EndpointSlices,
+    ],
+    run: endpoints,
+};
+
+pub(super) const FAILURE_POLICY: Check = Check {
+    name: "failure-policy",
+    looks_at: "`failurePolicy: Fail` has two replicas or more, on two nodes or more, and a PodDisruptionBudget",
+    helps: "`values-ha.yaml` of the chart, or `failurePolicy: Ignore`",
+    needs: &[
+        Part::MutatingWebhooks,
+        Part::ValidatingWebhooks,
+        Part::Service,
+        Part::EndpointSlices,
+        Part::Deployments,
+        Part::Budgets,
+    ],
+    run: failure_policy,
+};
+
+/// As long before its end it should have been renewed; the alert has the same.
+const SOON: i64 = 7;
+
+fn certificate(cluster: &Cluster) -> Told {
+    cluster.the_installation()?;
+    let served = known(&cluster.served)?;
+    let at = &served.at;
+    let log = "look at the log of transom serve and at /readyz?verbose of its pods";
+    let der = match &served.certificate {
+        Ok(der) => der,
+        // It says what helps.
+        Err(why) => {
+            let (why, remedy) = why.split_once("; ").unwrap_or((why, log));
+            return Ok(vec![fail(why, remedy)]);
+        }
+    };
+    let left = end_of_der(der).map(|end| Left::until(end, cluster.now));
+    Ok(vec![match left {
+        None | Some(Left::Nothing) => fail(format!("that of {at} has expired"), log),
+        Some(Left::Days(days)) if days < SOON => warn(
+            format!("that of {at} has {days} days left: it is not renewed"),
+            log,
+        ),
+        Some(Left::Days(days)) => ok(format!(
+            "that of {at} is trusted by the caBundle and has {days} days left"
+        )),
+    }])
+}
+
+fn configuration(cluster: &Cluster) -> Told {
+    cluster.the_installation()?;
+    Ok(vec![match known(&cluster.settings)? {
+        Ok(settings) => ok(settings.origin.clone()),
+        Err(why) => fail(
+            format!("{why}: replicas go on with what they had, and no new one starts"),
+            "mend it: transom config check FILE says what is wrong with a file, helm upgrade brings it in",
+        ),
+    }])
+}
+
+/// The ready endpoints of the Service, or why there is nothing to count.
+fn ready(cluster: &Cluster) -> Result<Vec<&Endpoint>, Unasked> {
+    let slices = known(&cluster.slices)?.iter();
+    let endpoints = slices.flat_map(|slice| &slice.endpoints);
+    Ok(endpoints
+        .filter(|endpoint| endpoint.conditions.ready != Some(false))
+        .collect())
+}
+
+/// The Service's name, with its namespace.
+fn service_name(one: Installation<'_>) -> Result<String, Unasked> {
+    let service = one.service().ok_or_else(|| {
+        Unasked::Unread("reviews go to a URL: there is no Service to look at".to_owned())
+    })?;
+    Ok(format!("{}/{}", service.namespace, service.name))
+}
+
+fn endpoints(cluster: &Cluster) -> Told {
+    let name = service_name(cluster.the_installation()?)?;
+    let Some(service) = known(&cluster.service)? else {
+        return Ok(vec![fail(
+            format!("there is no Service {name}, to which reviews go"),
+            "helm upgrade brings it back; webhook configurations without it: kubectl delete them",
+        )]);
+    };
+    if service.spec.kind == "ExternalName" {
+        let why = format!("Service {name} leads out of the cluster");
+        return Err(Unasked::Unread(why));
+    }
+    // One that has addresses of two families is in two slices.
+    let ready: BTreeSet<_> = ready(cluster)?.into_iter().map(identity).collect();
+    Ok(vec![match ready.len() {
+        0 => fail(
+            format!("Service {name} has no ready endpoints: nobody answers the API server"),
+            "kubectl get and describe the pods behind it, look at their log and at /readyz?verbose",
+        ),
+        some => ok(format!(
+            "Service {name} has {}",
+            count(some, "ready endpoint")
+        )),
+    }])
+}
+
+/// What tells endpoints apart: the pod, or else the address.
+fn identity(endpoint: &Endpoint) -> &str {
+    let pod = endpoint.target_ref.as_ref().map(|pod| pod.name.as_str());
+    pod.or(endpoint.addresses.first().map(String::as_str))
+        .unwrap_or_default()
+}
+
+fn failure_policy(cluster: &Cluster) -> Told {
+    let one = cluster.the_installation()?;
+    let fails: Vec<_> = one
+        .asking()
+        .filter(|entry| entry.failure_policy == "Fail")
+        .map(|entry| &entry.name)
+        .collect();
+    if fails.is_empty() {
+        return Ok(vec![ok(
+            "Ignore: while nobody answers, objects are admitted as they are",
+        )]);
+    }
+    let name = service_name(one)?;
+    let ready = ready(cluster)?;
+    let pods: BTreeSet<_> = ready.iter().copied().map(identity).collect();
+    let nodes: BTreeSet<_> = ready
+        .iter()
+        .filter_map(|e| e.node_name.as_deref())
+        .collect();
+    let deployment = cluster.deployment()?;
+    let wanted = deployment.and_then(|deployment| deployment.spec.replicas);
+    let mut found = Vec::new();
+    let fail_closed = format!("failurePolicy is Fail in {}", Few(&fails));
+    if pods.len().max(wanted.unwrap_or_default()) < 2 {
+        found.push(warn(
+            format!(
+                "{fail_closed}, and there is {} behind Service {name}: while it restarts, what is for Windows is refused",
+                count(pods.len(), "replica")
+            ),
+            "replicaCount of 2 or more (values-ha.yaml of the chart has 3), or failurePolicy: Ignore",
+        ));
+    } else if pods.len() > 1 && nodes.len() == 1 {
+        found.push(warn(
+            format!(
+                "{fail_closed}, and all {} replicas are on {}: when it goes, what is for Windows is refused",
+                pods.len(),
+                Few(&nodes.iter().collect::<Vec<_>>())
+            ),
+            "topologySpreadConstraints, as values-ha.yaml of the chart has them",
+        ));
+    }
+    if let Some(deployment) = deployment
+        && !has_budget(cluster, deployment)?
+    {
+        found.push(warn(
+            format!(
+                "{fail_closed}, and no PodDisruptionBudget is for Deployment {}: draining nodes may evict all replicas at once",
+                deployment.metadata.name
+            ),
+            "podDisruptionBudget.enabled=true in the chart",
+        ));
+    }
+    or_ok(found, || {
+        format!(
+            "Fail, with {} on {} and a PodDisruptionBudget",
+            count(pods.len(), "replica"),
+            count(nodes.len(), "node")
+        )
+    })
+}
+
+fn has_budget(cluster: &Cluster, deployment: &Deployment) -> Result<bool, Unasked> {
+    let labels = &deployment.spec.template.metadata.labels;
+    let mut budgets = known(&cluster.budgets)?.iter();
+    Ok(budgets.any(|budget| {
+        let selector = budget.spec.selector.as_ref();
+        selector.is_some_and(|selector| selector.matches(labels))
+    }))
+}
+
+/// The ConfigMap that the replicas read their configuration from, and the key in it; nothing if they are given none, or
+/// not by a ConfigMap.
+#[must_use]
+pub fn watched_config(cluster: &Cluster) -> Option<(String, String)> {
+    let deployment = cluster.deployment().ok()??;
+    let pod = &deployment.spec.template.spec;
+    pod.containers.iter().find_map(|container| {
+        let mut args = container.args.iter();
+        let file = args.find_map(|arg| arg.strip_prefix("--config="))?;
+        let (mount, key) = container.volume_mounts.iter().find_map(|mount| {
+            let directory = mount.mount_path.trim_end_matches('/');
+            let key = file.strip_prefix(directory)?.strip_prefix('/')?;
+            Some((mount, key))
+        })?;
+        let volume = pod.volumes.iter().find(|v| v.name == mount.name)?;
+        let name = volume.config_map.as_ref()?.name.clone();
+        Some((name, key.to_owned()))
+    })
+}

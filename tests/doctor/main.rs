@@ -1,0 +1,175 @@
+//! `transom doctor`: what is said of a sound cluster, and of it after one thing was changed; and the program against an
+//! API server in process.
+#![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
+
+#[path = "../support/apiserver.rs"]
+mod apiserver;
+mod cluster;
+mod command;
+mod installation;
+#[path = "../support/program.rs"]
+mod program;
+mod sound;
+
+use serde_json::{Value, json};
+use transom::doctor::{
+    CHECKS, Cluster, Part, Status, examine, is_windows_pod, json as to_json, text, uncovered,
+    watched_config,
+};
+use transom::policy::Policy;
+
+use installation::{configure, entries, label};
+use sound::sound;
+
+/// Without what is in order: `status check: text`, and behind an arrow what helps.
+fn trouble(cluster: &Cluster) -> Vec<String> {
+    let lines = examine(cluster).into_iter();
+    let lines = lines.filter(|line| line.status != Status::Ok);
+    lines
+        .map(|line| {
+            let remedy = line.remedy.map_or(String::new(), |r| format!(" -> {r}"));
+            format!(
+                "{} {}: {}{remedy}",
+                line.status.name(),
+                line.check,
+                line.text
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn a_sound_cluster_is_in_order_in_every_respect() {
+    let cluster = sound();
+    assert_eq!(trouble(&cluster), Vec::<String>::new());
+    let lines = examine(&cluster);
+    let said: Vec<_> = lines.iter().map(|line| line.check).collect();
+    let all: Vec<_> = CHECKS.iter().map(|check| check.name).collect();
+    assert_eq!(said, all);
+    insta::assert_snapshot!("sound", text(&lines, None));
+}
+
+#[test]
+fn the_configuration_is_found_through_the_deployment() {
+    let config = ("transom-config".to_owned(), "config.yaml".to_owned());
+    assert_eq!(watched_config(&sound()), Some(config));
+    let mut cluster = sound();
+    cluster.deployments = Ok(Vec::new());
+    assert_eq!(watched_config(&cluster), None);
+}
+
+#[test]
+fn each_change_is_told_with_what_helps_and_nothing_else_is() {
+    let (mut told, mut wrong) = (String::new(), Vec::new());
+    let changes = || {
+        installation::OF_THE_INSTALLATION
+            .iter()
+            .chain(cluster::OF_THE_CLUSTER)
+    };
+    for (name, change, want) in changes() {
+        let mut cluster = sound();
+        change(&mut cluster);
+        let trouble = trouble(&cluster);
+        let have: Vec<_> = trouble
+            .iter()
+            .map(|line| line.split(':').next().unwrap())
+            .collect();
+        if have != *want {
+            wrong.push(format!("{name}: not {want:?}:\n{}\n", trouble.join("\n")));
+        }
+        for line in trouble.iter().filter(|line| !line.starts_with("skip")) {
+            assert!(line.contains(" -> "), "{line}");
+            told.push_str(&format!("{name}\n  {line}\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    insta::assert_snapshot!("told", told);
+    // Every check says more than that all is well, but that which only counts.
+    for check in CHECKS.iter().filter(|check| check.name != "modes") {
+        let is_in =
+            |line: &&&str| line.split(' ').nth(1) == Some(check.name) && !line.starts_with("skip");
+        let wants = changes().flat_map(|(_, _, want)| *want);
+        assert!(wants.clone().any(|line| is_in(&line)), "{}", check.name);
+    }
+}
+
+#[test]
+fn a_check_is_skipped_if_and_only_if_what_it_needs_cannot_be_read() {
+    for part in Part::ALL {
+        let mut cluster = sound();
+        let why = "you may not".to_owned();
+        match part {
+            Part::Version => cluster.version = Err(why),
+            Part::MutatingWebhooks => cluster.mutating = Err(why),
+            Part::ValidatingWebhooks => cluster.validating = Err(why),
+            Part::Namespaces => cluster.namespaces = Err(why),
+            Part::Nodes => cluster.nodes = Err(why),
+            Part::RuntimeClasses => cluster.runtime_classes = Err(why),
+            Part::Service => cluster.service = Err(why),
+            Part::EndpointSlices => cluster.slices = Err(why),
+            Part::Deployments => cluster.deployments = Err(why),
+            Part::Budgets => cluster.budgets = Err(why),
+            Part::ConfigMap => cluster.settings = Err(why),
+            Part::Pods => cluster.windows_pods = Err(why),
+            Part::KyvernoPolicies => cluster.kyverno = Err(why),
+            Part::Connection => cluster.served = Err(why),
+        }
+        let needing: Vec<_> = CHECKS
+            .iter()
+            .filter(|check| check.needs.contains(&part))
+            .collect();
+        assert!(!needing.is_empty(), "{part:?}");
+        let want: Vec<_> = needing
+            .iter()
+            .map(|check| format!("skip {}: you may not", check.name))
+            .collect();
+        assert_eq!(trouble(&cluster), want, "{part:?}");
+    }
+}
+
+#[test]
+fn windows_pods_are_known_by_their_evidence_wherever_they_are() {
+    let (policy, facts) = (
+        Policy::parse("apiVersion: transom.dev/v1alpha1\nkind: Config\nmode: \"off\"").unwrap(),
+        sound().facts(),
+    );
+    let is_windows = |pod: Value| is_windows_pod(&pod.to_string(), &policy, &facts);
+    let selector = json!({"kubernetes.io/os": "windows"});
+    let metadata = json!({"name": "a", "namespace": "kube-system"});
+    assert!(is_windows(
+        json!({"metadata": metadata, "spec": {"nodeSelector": selector}})
+    ));
+    assert!(is_windows(
+        json!({"metadata": metadata, "spec": {"nodeName": "windows-1"}})
+    ));
+    assert!(!is_windows(
+        json!({"metadata": metadata, "spec": {"nodeName": "linux-1"}})
+    ));
+    assert!(!is_windows(json!({"metadata": metadata, "spec": {}})));
+    let ended = json!({"phase": "Succeeded"});
+    assert!(!is_windows(
+        json!({"metadata": metadata, "spec": {"nodeSelector": selector}, "status": ended})
+    ));
+}
+
+#[test]
+fn what_is_not_looked_into_is_looked_at_for_windows_pods() {
+    let mut cluster = sound();
+    assert_eq!(uncovered(&cluster), Vec::<&str>::new());
+    label(&mut cluster, "old", "transom.dev/mode", "off");
+    configure(&mut cluster, "namespaces: {safe: {mode: \"off\"}}");
+    assert_eq!(uncovered(&cluster), ["old", "safe"]);
+}
+
+#[test]
+fn the_json_is_for_programs_and_the_text_fits_a_terminal() {
+    let mut cluster = sound();
+    entries(&mut cluster).for_each(|entry| entry.timeout_seconds = 30);
+    cluster.nodes = Err("nodes may not be listed".to_owned());
+    let lines: Vec<_> = examine(&cluster)
+        .into_iter()
+        .filter(|line| ["timeout", "windows-nodes", "endpoints"].contains(&line.check))
+        .collect();
+    insta::assert_snapshot!("json", to_json(&lines));
+    insta::assert_snapshot!("narrow", text(&lines, Some(60)));
+}
