@@ -2,22 +2,15 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
-use axum::http::{Method, Request};
+use axum::http::Method;
 use base64::Engine;
-use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpStream;
-use tower::ServiceExt;
-use transom::cluster::{self, Wishes};
-use transom::metrics::Metrics;
-use transom::policy::Policy;
-use transom::server::{Server, TlsSource, admin};
-use transom::webhook::{self, Endpoint, WebhookState};
+use transom::cluster::Wishes;
+use transom::webhook::Endpoint;
 
 #[path = "support/apiserver.rs"]
 mod apiserver;
@@ -27,9 +20,12 @@ mod client;
 mod program;
 #[path = "support/serve.rs"]
 mod serve;
+#[path = "support/webhook.rs"]
+mod webhook;
 use apiserver::{ApiServer, NODES, RUNTIME_CLASSES, kubeconfig};
-use client::{PATIENCE, exchange, get, options};
+use client::{PATIENCE, exchange, get};
 use serve::Serve;
+use webhook::Webhook;
 
 const CONFIG: &str =
     "apiVersion: transom.dev/v1alpha1\nkind: Config\nplacement: {learnTaints: true}\n";
@@ -274,37 +270,14 @@ fn flawed(more: &Value) -> Value {
     spec
 }
 
-struct Webhook {
-    cluster: ApiServer,
-    state: Arc<WebhookState>,
-    metrics: Arc<Metrics>,
-    /// Its watches end with it.
-    server: Server,
-}
-
 impl Webhook {
     async fn new(cluster: &ApiServer) -> Self {
-        let metrics = Arc::new(Metrics::new());
-        let policy = Policy::parse(CONFIG).unwrap();
-        let state = Arc::new(WebhookState::new(policy, Arc::clone(&metrics)));
-        let server = Server::bind(
-            options(TlsSource::Later),
-            Arc::clone(&state),
-            Arc::clone(&metrics),
-        )
-        .await;
         let wishes = Wishes {
             runtime_classes: true,
             nodes: true,
             ..Wishes::default()
         };
-        let server = cluster::join(server.unwrap(), wishes, cluster.client(), &state, &metrics);
-        Self {
-            cluster: cluster.clone(),
-            state,
-            metrics,
-            server,
-        }
+        Self::join(cluster, CONFIG, wishes).await
     }
 
     /// One that has heard of everything.
@@ -366,27 +339,7 @@ impl Webhook {
                 "object": object,
             },
         });
-        let body = review.to_string();
-        let answer = webhook::answer(endpoint, body.as_bytes(), &self.state).await;
-        let answer = answer.into_body().collect().await.unwrap().to_bytes();
-        let mut answer: Value = serde_json::from_slice(&answer).unwrap();
-        answer["response"].take()
-    }
-
-    async fn readyz(&self) -> String {
-        let router = admin::router(self.server.health(), Arc::clone(&self.metrics));
-        let request = Request::get("/readyz?verbose").body(Body::empty()).unwrap();
-        let answer = router.oneshot(request).await.unwrap();
-        let body = answer.into_body().collect().await.unwrap().to_bytes();
-        String::from_utf8(body.into()).unwrap()
-    }
-
-    async fn becomes(&self, condition: impl AsyncFn() -> bool) {
-        let began = Instant::now();
-        while !condition().await {
-            assert!(began.elapsed() < PATIENCE, "it never came true");
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        self.answer(endpoint, &review).await
     }
 
     fn learnt(&self) -> u64 {
@@ -395,11 +348,5 @@ impl Webhook {
 
     fn current(&self, part: &str) -> u64 {
         self.metric(&format!("transom_facts_current{{facts=\"{part}\"}} "))
-    }
-
-    fn metric(&self, name: &str) -> u64 {
-        let text = self.metrics.render();
-        let line = text.lines().find_map(|line| line.strip_prefix(name));
-        line.unwrap().trim().parse().unwrap()
     }
 }

@@ -72,8 +72,7 @@ pub(super) struct Teller {
     reporter: Reporter,
     metrics: Arc<Metrics>,
     health: Arc<Health>,
-    /// What is wrong, so that it is logged once.
-    flaw: Option<String>,
+    is_broken: bool,
 }
 
 impl Teller {
@@ -94,7 +93,7 @@ impl Teller {
             reporter: CONTROLLER.into(),
             metrics,
             health,
-            flaw: None,
+            is_broken: false,
         };
         (owners, teller)
     }
@@ -131,13 +130,10 @@ impl Teller {
 
     async fn write(&mut self, write: &Write) -> Outcome {
         let written = tokio::time::timeout(PATIENCE, self.try_to_write(write)).await;
-        let (error, what) = match written {
+        let (error, outcome) = match written {
             Ok(Ok(name)) => {
                 self.metrics.told_owner(Telling::Sent);
-                if self.flaw.take().is_some() {
-                    tracing::info!("owners can be told by events again");
-                    self.health.set(PART, Condition::Good);
-                }
+                self.tell_of(None);
                 return Outcome::Written(name);
             }
             Ok(Err(error)) if is_gone(&error) => {
@@ -147,33 +143,33 @@ impl Teller {
                 };
             }
             Ok(Err(error)) => {
-                let is_final =
-                    code(&error).is_some_and(|code| code < 500 && !matches!(code, 409 | 429));
-                let outcome = if is_final {
-                    Outcome::Refused
-                } else {
-                    Outcome::Failed
-                };
-                (
-                    trouble(error, "write", "an Event on", &write.notice.owner.name),
-                    outcome,
-                )
+                let outcome = outcome(&error);
+                let name = &write.notice.owner.name;
+                (trouble(error, "write", "an Event on", name), outcome)
             }
             Err(_) => {
                 let seconds = PATIENCE.as_secs();
-                let error =
-                    anyhow!("cannot write an Event: the API server takes longer than {seconds} s");
+                let error = anyhow!(
+                    "cannot write an Event: the API server has not answered within {seconds} s"
+                );
                 (error, Outcome::Failed)
             }
         };
-        let flaw = format!("{error:#}");
         self.metrics.cluster_error(PART);
-        if self.flaw.is_none() {
-            tracing::warn!("{flaw}; reviews go on");
+        self.tell_of(Some(format!("{error:#}")));
+        outcome
+    }
+
+    /// Tells operators whether it works: the log when that changes.
+    fn tell_of(&mut self, flaw: Option<String>) {
+        let was_broken = std::mem::replace(&mut self.is_broken, flaw.is_some());
+        match &flaw {
+            None if was_broken => tracing::info!("owners are told by events again"),
+            Some(flaw) if !was_broken => tracing::warn!("{flaw}; reviews go on"),
+            _ => {}
         }
-        self.health.set(PART, Condition::Degraded(flaw.clone()));
-        self.flaw = Some(flaw);
-        what
+        self.health
+            .set(PART, flaw.map_or(Condition::Good, Condition::Degraded));
     }
 
     /// The name of the event.
@@ -230,6 +226,14 @@ fn event(write: &Write, series: Option<EventSeries>, reporter: &Reporter) -> Eve
         reporting_instance: Some(instance[..instance.floor_char_boundary(128)].to_owned()),
         series,
         ..Event::default()
+    }
+}
+
+/// Whether it may go better next time: not where the API server has understood, and says no.
+fn outcome(error: &KubeError) -> Outcome {
+    match code(error) {
+        Some(409 | 429 | 500..) | None => Outcome::Failed,
+        Some(_) => Outcome::Refused,
     }
 }
 
