@@ -18,6 +18,9 @@ use std::path::Path;
 
 use blocks::{blocks, commands};
 use clap::CommandFactory;
+use k8s_openapi::api::admissionregistration::v1::{
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+};
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use k8s_openapi::api::core::v1::Pod;
@@ -38,7 +41,16 @@ const COEXISTENCE: (&str, &str) = ("coexistence.md", include_str!("../docs/coexi
 const OPERATIONS: (&str, &str) = ("operations.md", include_str!("../docs/operations.md"));
 const RUNBOOKS: (&str, &str) = ("runbooks.md", include_str!("../docs/runbooks.md"));
 const INSTALL: (&str, &str) = ("install.md", include_str!("../docs/install.md"));
-const PAGES: [(&str, &str); 5] = [WINDOWS, COEXISTENCE, INSTALL, OPERATIONS, RUNBOOKS];
+const SECURITY: (&str, &str) = ("../SECURITY.md", include_str!("../SECURITY.md"));
+/// By their places in docs/.
+const PAGES: [(&str, &str); 6] = [
+    WINDOWS,
+    COEXISTENCE,
+    INSTALL,
+    OPERATIONS,
+    RUNBOOKS,
+    SECURITY,
+];
 
 /// The first line of a block that is given to the Helm chart.
 const VALUES: &str = "# values of the chart\n";
@@ -149,6 +161,12 @@ fn every_object_is_one_of_its_kind() {
                     "RuntimeClass" => assert_typed::<RuntimeClass>(&object),
                     "ClusterRole" => assert_typed::<ClusterRole>(&object),
                     "RoleBinding" => assert_typed::<RoleBinding>(&object),
+                    "ValidatingAdmissionPolicy" => {
+                        assert_typed::<ValidatingAdmissionPolicy>(&object)
+                    }
+                    "ValidatingAdmissionPolicyBinding" => {
+                        assert_typed::<ValidatingAdmissionPolicyBinding>(&object);
+                    }
                     "Config" => drop(Policy::parse(&block).unwrap()),
                     "HelmRelease" => assert_values(&object["spec"]["values"], name),
                     "Application" => {
@@ -278,8 +296,10 @@ fn links_within_the_project_lead_somewhere() {
                 continue;
             }
             let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
-            let file = if file.is_empty() { name } else { file };
-            let path = docs.join(file);
+            let path = match file {
+                "" => docs.join(name),
+                _ => docs.join(name).parent().unwrap().join(file),
+            };
             let text =
                 std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{name}: {target}: {e}"));
             assert!(

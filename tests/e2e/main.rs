@@ -49,6 +49,7 @@ mod debug;
 mod demo;
 mod enforcer;
 mod kinds;
+mod labels;
 mod mtls;
 mod oracle;
 mod pod_security;
@@ -83,6 +84,7 @@ const TESTS: &[&[Test]] = &[
     debug::TESTS,
     enforcer::TESTS,
     kinds::TESTS,
+    labels::TESTS,
     mtls::TESTS,
     pod_security::TESTS,
     rights::TESTS,
