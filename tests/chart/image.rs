@@ -46,3 +46,12 @@ fn what_cargo_names_is_in_the_build() {
         }
     }
 }
+
+/// By cargo-auditable, of a version that is named.
+#[test]
+fn the_program_in_the_image_lists_its_crates() {
+    let dockerfile = read("deploy/Dockerfile");
+    let installed = value(&dockerfile, "RUN cargo install --locked --version ");
+    assert!(installed.ends_with(" cargo-auditable"), "{installed}");
+    assert!(dockerfile.contains("cargo auditable build --locked --release --bin transom "));
+}
