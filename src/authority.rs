@@ -33,6 +33,7 @@ pub struct Authority {
 pub struct Certificate {
     pem: String,
     not_after: i64,
+    lifetime: i64,
 }
 
 /// Why there is no authority in two PEM texts, or no leaf from it.
@@ -166,13 +167,16 @@ impl Certificate {
         let mut certificate = Self {
             pem: lines.flat_map(|line| [line, "\n"]).collect(),
             not_after: 0,
+            lifetime: 0,
         };
         let der = certificate.der()?;
         let parsed = parse(&der)?;
         if !parsed.is_ca() {
             return Err(AuthorityError::NotACa);
         }
-        certificate.not_after = parsed.validity().not_after.timestamp();
+        let validity = parsed.validity();
+        certificate.not_after = validity.not_after.timestamp();
+        certificate.lifetime = certificate.not_after - validity.not_before.timestamp();
         Ok(certificate)
     }
 
@@ -186,6 +190,12 @@ impl Certificate {
     #[must_use]
     pub fn not_after(&self) -> i64 {
         self.not_after
+    }
+
+    /// For how long it is valid in all, in seconds.
+    #[must_use]
+    pub fn lifetime(&self) -> i64 {
+        self.lifetime
     }
 
     fn der(&self) -> Result<CertificateDer<'static>, AuthorityError> {
@@ -235,6 +245,15 @@ fn valid(now: i64, not_after: i64) -> Result<CertificateParams, AuthorityError> 
 
 #[cfg(test)]
 impl Authority {
+    /// The same, valid for so long.
+    pub(crate) fn living(self, lifetime: i64) -> Self {
+        let certificate = self.certificate.living(lifetime);
+        Self {
+            certificate,
+            ..self
+        }
+    }
+
     /// One that is nothing but its name and its end, for tests of what does not sign.
     pub(crate) fn sketch(name: &str, not_after: i64) -> Self {
         Self {
@@ -246,10 +265,16 @@ impl Authority {
 
 #[cfg(test)]
 impl Certificate {
+    /// The same, valid for so long.
+    pub(crate) fn living(self, lifetime: i64) -> Self {
+        Self { lifetime, ..self }
+    }
+
     pub(crate) fn sketch(name: &str, not_after: i64) -> Self {
         Self {
             pem: name.to_owned(),
             not_after,
+            lifetime: i64::MAX,
         }
     }
 }

@@ -126,6 +126,11 @@ impl Lifetimes {
         (self.leaf / 30).clamp(1, 60).unsigned_abs()
     }
 
+    /// One that somebody has brought may live shorter than those that are made here: its own two thirds count then.
+    fn ca_is_due(self, ca: &Certificate, now: i64) -> bool {
+        Self::is_due(self.ca.min(ca.lifetime()), ca.not_after(), now)
+    }
+
     fn is_due(lifetime: i64, not_after: i64, now: i64) -> bool {
         now >= not_after - lifetime / 3
     }
@@ -210,9 +215,7 @@ pub fn step<E>(
     } else if let Some(next) = found.next.clone().filter(|_| settled) {
         contents = found.promoted(next);
         Cause::Promoted
-    } else if found.next.is_none()
-        && Lifetimes::is_due(lifetimes.ca, found.ca.certificate().not_after(), now)
-    {
+    } else if found.next.is_none() && lifetimes.ca_is_due(found.ca.certificate(), now) {
         contents.next = Some(make()?);
         Cause::Introduced
     } else if flawed {

@@ -38,3 +38,22 @@ fn it_expects_what_the_values_make_of_answers() {
         assert_eq!(args.client_certificate_required, turned_away, "{values}");
     }
 }
+
+#[test]
+fn a_network_policy_lets_its_pod_in() {
+    let Some(helm) = helm() else { return };
+    let from = |values: &str| {
+        let rendered = helm.with(values).unwrap();
+        let labels = rendered.test_pod()["metadata"]["labels"].clone();
+        let from = rendered.one("NetworkPolicy")["spec"]["ingress"][0]["from"].clone();
+        (from, labels)
+    };
+    let (everybody, _) = from("networkPolicy: {enabled: true}");
+    assert!(everybody.is_null());
+    let peers = "webhookFrom: [{ipBlock: {cidr: 10.0.0.0/24}}]";
+    let (from, labels) = from(&format!("networkPolicy: {{enabled: true, {peers}}}"));
+    assert_eq!(from[0]["ipBlock"]["cidr"], "10.0.0.0/24");
+    let selector = from[1]["podSelector"]["matchLabels"].as_object().unwrap();
+    assert!(selector.len() == 2 && from.as_array().unwrap().len() == 2);
+    assert!(selector.iter().all(|(key, value)| labels[key] == *value));
+}

@@ -18,6 +18,7 @@ mod refused;
 mod rights;
 mod schema;
 mod schemas;
+mod values;
 mod webhooks;
 
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use super::helm::helm;
 
 /// Values, and what the error has to contain.
-const REFUSED: [(&str, &str); 37] = [
+const REFUSED: [(&str, &str); 38] = [
     // Misspelt, at every depth that is ours.
     ("replicas: 3", "'replicas' not allowed"),
     (
@@ -108,6 +108,7 @@ const REFUSED: [(&str, &str); 37] = [
         "set tls.existingSecret to the name",
     ),
     ("tls: {existingSecret: a}", "set tls.mode to existingSecret"),
+    ("serviceAccount: {create: false}", "set serviceAccount.name"),
 ];
 
 #[test]
@@ -135,6 +136,8 @@ fn accepts_what_is_not_ours_to_judge() {
         "image: {repository: 'registry.example.com:5000/a/b'}",
         "podDisruptionBudget: {maxUnavailable: 10%}",
         "strategy: {type: Recreate, rollingUpdate: null}",
+        "serviceAccount: {create: false, name: default}",
+        "{serviceAccount: {create: false}, rbac: {create: false}}",
     ] {
         if let Err(error) = helm.with(values) {
             panic!("{values}: {error}");

@@ -3,22 +3,22 @@
 {{/* The regular expression of images, as a string of CEL. */}}
 {{- define "transom.conditions.images" -}}
 {{- $parts := list -}}
-{{- with dig "evidence" "images" "certain" "repositories" (`["mcr.microsoft.com/windows","mcr.microsoft.com/dotnet/framework"]` | fromJsonArray) .Values.config -}}
+{{- with dig "evidence" "images" "certain" "repositories" (`["mcr.microsoft.com/windows","mcr.microsoft.com/dotnet/framework"]` | fromJsonArray) (.Values.config | default dict) -}}
 {{- $names := list -}}
 {{- range . -}}{{- $names = append $names (regexQuoteMeta .) -}}{{- end -}}
 {{- $parts = append $parts (print `^(?i:` (join "|" $names) `)(/|:|@|$)`) -}}
 {{- end -}}
-{{- with dig "evidence" "images" "certain" "tags" (`["windowsservercore","nanoserver","ltsc2019","ltsc2022","ltsc2025"]` | fromJsonArray) .Values.config -}}
+{{- with dig "evidence" "images" "certain" "tags" (`["windowsservercore","nanoserver","ltsc2019","ltsc2022","ltsc2025"]` | fromJsonArray) (.Values.config | default dict) -}}
 {{- $names := list -}}
 {{- range . -}}{{- $names = append $names (regexQuoteMeta .) -}}{{- end -}}
 {{- $parts = append $parts (print `:[^/@]*(?i:` (join "|" $names) `)`) -}}
 {{- end -}}
-{{- with dig "evidence" "images" "hint" "words" (`["windows","iis"]` | fromJsonArray) .Values.config -}}
+{{- with dig "evidence" "images" "hint" "words" (`["windows","iis"]` | fromJsonArray) (.Values.config | default dict) -}}
 {{- $names := list -}}
 {{- range . -}}{{- $names = append $names (regexQuoteMeta .) -}}{{- end -}}
 {{- $parts = append $parts (print `(^|[^0-9A-Za-z])(` (join "|" $names) `)`) -}}
 {{- end -}}
-{{- with dig "evidence" "images" "hint" "tags" (`["1809","1903","1909","20H2"]` | fromJsonArray) .Values.config -}}
+{{- with dig "evidence" "images" "hint" "tags" (`["1809","1903","1909","20H2"]` | fromJsonArray) (.Values.config | default dict) -}}
 {{- $names := list -}}
 {{- range . -}}{{- $names = append $names (regexQuoteMeta .) -}}{{- end -}}
 {{- $parts = append $parts (print `:([^/@]*[-_.])?(?i:` (join "|" $names) `)([-_.@]|$)`) -}}
@@ -29,7 +29,7 @@
 {{/* The taints that name Windows, as a list of CEL. */}}
 {{- define "transom.conditions.taints" -}}
 {{- $taints := `["os=Win1809","os=Win2022","os=Win2025","os=windows","os=Windows","node.kubernetes.io/os=windows","kubernetes.io/os=windows"]` | fromJsonArray -}}
-{{- range dig "placement" "tolerations" (`[{"builds":[],"effect":"NoSchedule","key":"os","operator":"Equal","value":"Win1809"}]` | fromJsonArray) .Values.config -}}
+{{- range dig "placement" "tolerations" (`[{"builds":[],"effect":"NoSchedule","key":"os","operator":"Equal","value":"Win1809"}]` | fromJsonArray) (.Values.config | default dict) -}}
 {{- $taints = append $taints (printf "%s=%s" .key (default "" .value)) -}}
 {{- end -}}
 {{- $taints | uniq | toJson -}}
@@ -37,7 +37,7 @@
 
 {{/* The labels of nodes that name their OS, as a list of CEL. */}}
 {{- define "transom.conditions.osLabels" -}}
-{{- list `kubernetes.io/os` `beta.kubernetes.io/os` (dig "placement" "osLabelKey" `kubernetes.io/os` .Values.config) | uniq | toJson -}}
+{{- list `kubernetes.io/os` `beta.kubernetes.io/os` (dig "placement" "osLabelKey" `kubernetes.io/os` (.Values.config | default dict)) | uniq | toJson -}}
 {{- end -}}
 
 {{- define "transom.conditions.windows-evidence" -}}

@@ -30,11 +30,14 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- end }}
 
 {{- define "transom.labels" -}}
-{{- toYaml (merge (fromYaml (include "transom.ownLabels" .)) .Values.commonLabels) }}
+{{- include "transom.labelsWith" (list . dict) }}
 {{- end }}
 
-{{- define "transom.podLabels" -}}
-{{- toYaml (merge (fromYaml (include "transom.ownLabels" .)) .Values.podLabels .Values.commonLabels) }}
+{{- /* The labels of an object that has more of its own, in a list behind the chart's root. Each key stands there once. */}}
+{{- define "transom.labelsWith" -}}
+{{- $root := first . }}
+{{- $more := last . | default dict }}
+{{- toYaml (merge (fromYaml (include "transom.ownLabels" $root)) $more ($root.Values.commonLabels | default dict)) }}
 {{- end }}
 
 {{- define "transom.image" -}}
@@ -69,7 +72,7 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- /* The file that the program reads. Format and kind are not for the user to know; taints are learnt where nodes are. */}}
 {{- define "transom.config" -}}
 {{- $head := dict "apiVersion" "transom.dev/v1alpha1" "kind" "Config" }}
-{{- $config := merge $head (deepCopy .Values.config) }}
+{{- $config := merge $head (deepCopy (.Values.config | default dict)) }}
 {{- $placement := default dict $config.placement }}
 {{- if and .Values.watchNodes (not (hasKey $placement "learnTaints")) }}
 {{- $config = set $config "placement" (set $placement "learnTaints" true) }}
@@ -79,7 +82,11 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 
 {{- /* The name of a pod that the Service must not choose: it has our labels, but not those of the selector. */}}
 {{- define "transom.testLabels" -}}
-{{- $labels := fromYaml (include "transom.labels" .) }}
-{{- $_ := set $labels "app.kubernetes.io/name" (printf "%s-test" (include "transom.name" .) | trunc 63) }}
-{{- toYaml $labels }}
+{{- $labels := fromYaml (include "transom.labelsWith" (list . (dict "app.kubernetes.io/component" "test"))) }}
+{{- toYaml (merge (fromYaml (include "transom.testSelectorLabels" .)) $labels) }}
+{{- end }}
+
+{{- define "transom.testSelectorLabels" -}}
+app.kubernetes.io/name: {{ printf "%s-test" (include "transom.name" .) | trunc 63 }}
+app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}

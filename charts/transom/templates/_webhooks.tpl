@@ -24,6 +24,7 @@ The whole entry of a webhook.
 {{- define "transom.webhook" -}}
 {{- $root := .root }}
 {{- $values := $root.Values }}
+{{- $selector := .hook.namespaceSelector | default dict }}
 - name: {{ .name }}.transom.dev
   admissionReviewVersions: [v1]
   clientConfig:
@@ -44,18 +45,18 @@ The whole entry of a webhook.
   timeoutSeconds: {{ .hook.timeoutSeconds }}
   failurePolicy: {{ .hook.failurePolicy }}
   namespaceSelector:
-    {{- with .hook.namespaceSelector.matchLabels }}
+    {{- with $selector.matchLabels }}
     matchLabels:
       {{- toYaml . | nindent 6 }}
     {{- end }}
     matchExpressions:
-    {{- with .hook.namespaceSelector.matchExpressions }}
+    {{- with $selector.matchExpressions }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
     - key: kubernetes.io/metadata.name
       operator: NotIn
       values:
-      {{- $exempt := ($values.config.exemptions | default dict).namespaces | default list }}
+      {{- $exempt := ((($values.config | default dict).exemptions) | default dict).namespaces | default list }}
       {{- concat (list "kube-system" $root.Release.Namespace) $exempt | uniq | toYaml | nindent 6 }}
     - key: transom.dev/mode
       operator: NotIn
@@ -111,8 +112,8 @@ The whole entry of a webhook.
 
 {{- /* Whether a rule about Services is on: "true" or nothing. */}}
 {{- define "transom.judgesServices" -}}
-{{- $kep := eq (.Values.config.profile | default "current") "kep-116" }}
-{{- $rules := .Values.config.rules | default dict }}
+{{- $kep := eq ((.Values.config | default dict).profile | default "current") "kep-116" }}
+{{- $rules := (.Values.config | default dict).rules | default dict }}
 {{- $on := false }}
 {{- range $code, $name := dict "WIN701" "session-affinity-timeout" "WIN702" "external-traffic-policy-local" "WIN703" "ipv6-single-stack" }}
 {{- $action := get $rules $code | default (get $rules $name) | default (ternary "warn" "off" $kep) }}
@@ -122,7 +123,7 @@ The whole entry of a webhook.
 {{- end }}
 
 {{- define "transom.webhookAnnotations" -}}
-{{- $annotations := deepCopy .Values.webhook.annotations }}
+{{- $annotations := deepCopy (.Values.webhook.annotations | default dict) }}
 {{- if eq .Values.tls.mode "certManager" }}
 {{- $_ := set $annotations "cert-manager.io/inject-ca-from" (printf "%s/%s" .Release.Namespace (include "transom.tlsSecretName" .)) }}
 {{- end }}

@@ -90,6 +90,25 @@ fn each_state_has_its_step() {
 }
 
 #[test]
+fn a_ca_that_somebody_brought_is_kept_for_two_thirds_of_its_own_life() {
+    let brought = |lifetime| Contents::of(Authority::sketch("X", 100).living(lifetime));
+    for (lifetime, kept_until) in [(30, 90), (60, 80), (600, 80)] {
+        for now in 1..100 {
+            let known = Known {
+                found: Some(&brought(lifetime)),
+                flawed: false,
+                memory: None,
+                settled: true,
+                now,
+            };
+            let make = || Ok::<_, Infallible>(Authority::sketch("N", now + TIMES.ca));
+            let is_kept = step(known, TIMES, make).unwrap().is_none();
+            assert_eq!(is_kept, now < kept_until, "{lifetime} at {now}");
+        }
+    }
+}
+
+#[test]
 fn what_is_not_understood_beside_a_good_ca_is_written_over() {
     assert_eq!(
         ask("A100", true, "A100", true, 50),

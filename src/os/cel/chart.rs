@@ -31,7 +31,7 @@ pub fn chart_template() -> String {
     file += "{{- define \"transom.conditions.images\" -}}\n{{- $parts := list -}}\n";
     for ((keys, usual), (before, after)) in lists.into_iter().zip(PARTS) {
         file += &format!(
-            "{{{{- with dig \"evidence\" \"images\" {keys} ({} | fromJsonArray) .Values.config -}}}}\n\
+            "{{{{- with dig \"evidence\" \"images\" {keys} ({} | fromJsonArray) (.Values.config | default dict) -}}}}\n\
              {{{{- $names := list -}}}}\n\
              {{{{- range . -}}}}{{{{- $names = append $names (regexQuoteMeta .) -}}}}{{{{- end -}}}}\n\
              {{{{- $parts = append $parts (print {} (join \"|\" $names) {}) -}}}}\n\
@@ -55,7 +55,7 @@ pub fn chart_template() -> String {
     file += &format!(
         "{{{{- define \"transom.conditions.taints\" -}}}}\n\
          {{{{- $taints := {} | fromJsonArray -}}}}\n\
-         {{{{- range dig \"placement\" \"tolerations\" ({} | fromJsonArray) .Values.config -}}}}\n\
+         {{{{- range dig \"placement\" \"tolerations\" ({} | fromJsonArray) (.Values.config | default dict) -}}}}\n\
          {{{{- $taints = append $taints (printf \"%s=%s\" .key (default \"\" .value)) -}}}}\n\
          {{{{- end -}}}}\n\
          {{{{- $taints | uniq | toJson -}}}}\n\
@@ -67,7 +67,7 @@ pub fn chart_template() -> String {
     file += "\n{{/* The labels of nodes that name their OS, as a list of CEL. */}}\n";
     file += &format!(
         "{{{{- define \"transom.conditions.osLabels\" -}}}}\n\
-         {{{{- list {} {} (dig \"placement\" \"osLabelKey\" {} .Values.config) | uniq | toJson -}}}}\n\
+         {{{{- list {} {} (dig \"placement\" \"osLabelKey\" {} (.Values.config | default dict)) | uniq | toJson -}}}}\n\
          {{{{- end -}}}}\n",
         go(OS_LABEL),
         go(BETA_OS_LABEL),
