@@ -11,7 +11,8 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use crate::client::{Authority, BOTH, PATIENCE, connect};
-use crate::load::{Call, Client, Tally, closed};
+use crate::load::{Call, Client, Tally, paced};
+use crate::proc;
 use crate::replica::Replica;
 use crate::scenario::{Size, block_on};
 
@@ -20,57 +21,62 @@ const HALF_HELLO: &[u8] = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
 
 const HALF_HEAD: &[u8] = b"POST /mutate HTTP/1.1\r\nHost: a\r\nX-Half";
 
-/// What a client gets that has its connections, in turns with and without thousands of others that are half open.
+/// So many callers, each of which rests so long after each answer: they do not need all of the machine.
+const CALLERS: usize = 8;
+const REST: Duration = Duration::from_millis(20);
+
+/// What callers get that have their connections, in turns with and without thousands of others that are half open.
 pub(crate) fn half_open(size: Size) {
     let (connections, rounds, time) = size.of((1000, 1, 1), (10_000, 7, 8));
     let time = Duration::from_secs(time);
+    // The callers have a thread of their own: whoever dials by the thousand is not to keep them waiting.
+    let mut callers = tokio::runtime::Builder::new_multi_thread();
+    let callers = callers.worker_threads(1).enable_all().build().unwrap();
     block_on(async {
         // Once with a place for each of them, and once with the places that there are by default.
         for flags in [&["--max-connections", "12000"][..], &[]] {
             let authority = Authority::new();
             let replica = Replica::start(&authority, flags);
             let address = replica.serve.address;
-            let client = Arc::new(Client::new(authority.client(BOTH), &[address]));
-            let calls: Arc<[Call]> = Arc::new([Call::learn_known(&client, "patched pod").await]);
-            closed(&client, &calls, 8, Duration::from_secs(1))
-                .await
-                .must_be_right();
-            let [mut without, mut with] = [Vec::new(), Vec::new()];
-            let [mut sum_without, mut sum_with] = [Tally::default(), Tally::default()];
-            let mut dialled = 0;
+            let client = || Client::new(authority.client(BOTH), &[address]);
+            let calls: Arc<[Call]> = Arc::new([Call::learn_known(&client(), "patched pod").await]);
+            let client = Arc::new(client());
+            let round = async || {
+                let (client, calls) = (Arc::clone(&client), Arc::clone(&calls));
+                let calling = async move { paced(&client, &calls, CALLERS, time, REST).await };
+                let before = proc::cpu(replica.id());
+                let tally = callers.spawn(calling).await.unwrap();
+                (tally, proc::cpu(replica.id()) - before)
+            };
+            round().await.0.must_be_right();
+            let [mut without, mut with] = [(); 2].map(|()| (Tally::default(), Duration::ZERO));
+            let (mut ratios, mut dialled) = (Vec::new(), 0);
             for _ in 0..rounds {
-                let tally = closed(&client, &calls, 8, time).await;
-                without.push(tally.right);
-                sum_without.add(tally);
+                let alone = round().await;
                 let attack = Attack::start(address, &authority.client(BOTH), connections).await;
-                let tally = closed(&client, &calls, 8, time).await;
-                with.push(tally.right);
-                sum_with.add(tally);
+                let among = round().await;
                 dialled += attack.end();
+                ratios.push(among.0.right as f64 / alone.0.right as f64);
+                for (sum, one) in [(&mut without, alone), (&mut with, among)] {
+                    sum.0.add(one.0);
+                    sum.1 += one.1;
+                }
             }
-            let ratio = median(
-                with.iter()
-                    .zip(&without)
-                    .map(|(with, without)| *with as f64 / *without as f64),
-            );
+            ratios.sort_by(f64::total_cmp);
+            let ratio = ratios[ratios.len() / 2];
             println!(
                 "{flags:?}: {connections} half open, {dialled} dialled in all; goodput with ÷ without: {ratio:.3}"
             );
-            println!("without: {sum_without}\nwith: {sum_with}");
-            sum_without.must_be_right();
-            sum_with.must_be_right();
+            for (name, (tally, cpu)) in [("without", without), ("with", with)] {
+                println!("{name}: {tally}; {:.1} s of CPU", cpu.as_secs_f64());
+                tally.must_be_right();
+            }
             if size == Size::Full {
                 assert!(ratio >= 0.95, "goodput falls to {ratio:.3}");
             }
             replica.end();
         }
     });
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<_> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 /// Connections that are half open, and come again whenever the server has closed them.

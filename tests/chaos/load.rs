@@ -393,6 +393,17 @@ pub(crate) async fn closed(
     callers: usize,
     time: Duration,
 ) -> Tally {
+    paced(client, calls, callers, time, Duration::ZERO).await
+}
+
+/// As [`closed`], where each rests after each answer.
+pub(crate) async fn paced(
+    client: &Arc<Client>,
+    calls: &Arc<[Call]>,
+    callers: usize,
+    time: Duration,
+    rest: Duration,
+) -> Tally {
     let until = Instant::now() + time;
     let mut running = JoinSet::new();
     for caller in 0..callers {
@@ -405,6 +416,9 @@ pub(crate) async fn closed(
                 let outcome = client.call(&calls[index % calls.len()]).await;
                 tally.note(outcome, since);
                 index += 1;
+                if !rest.is_zero() {
+                    tokio::time::sleep(rest).await;
+                }
             }
             tally
         });

@@ -7,61 +7,61 @@
 
 use std::process::ExitCode;
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[path = "../support/apiserver.rs"]
 mod apiserver;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[path = "../../benches/bodies/mod.rs"]
 mod bodies;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod certificates;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[path = "../support/client.rs"]
 mod client;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod clock;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod configuration;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod connections;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod limits;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod load;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod logs;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[path = "../support/mount.rs"]
 mod mount;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod overload;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod pauses;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[path = "../support/proc.rs"]
 mod proc;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[path = "../support/program.rs"]
 mod program;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod replica;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod restarts;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod scenario;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[path = "../support/serve.rs"]
 mod serve;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod soak;
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 fn main() -> ExitCode {
     scenario::run()
 }
 
-#[cfg(not(unix))]
+#[cfg(not(target_os = "linux"))]
 fn main() -> ExitCode {
-    println!("SKIPPED: chaos: signals and limits are those of Unix; run it on Linux");
+    println!("SKIPPED: chaos: its signals, limits and devices are those of Linux; run it there");
     ExitCode::SUCCESS
 }

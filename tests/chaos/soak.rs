@@ -54,25 +54,17 @@ pub(crate) fn soak(size: Size) {
             }
         }
         let bytes: usize = calls.iter().map(|call| call.body.len()).sum();
-        let idle = proc::kilobytes(replica.id(), "VmRSS");
+        let idle = proc::kilobytes(replica.id(), "VmRSS").unwrap();
         let load = Load::start(&client, &calls.into(), rate.into());
-        let (began, cpu) = (
-            Instant::now(),
-            proc::is_there().then(|| proc::cpu(replica.id())),
-        );
+        let (began, cpu) = (Instant::now(), proc::cpu(replica.id()));
         let mut samples = Vec::new();
         while began.elapsed() < time {
             tokio::time::sleep(Duration::from_secs(sampled)).await;
-            if let Some(rss) = proc::kilobytes(replica.id(), "VmRSS") {
-                let descriptors = proc::descriptors(replica.id());
-                samples.push((
-                    began.elapsed().as_secs_f64() / 3600.0,
-                    rss as f64,
-                    descriptors as f64,
-                ));
-            }
+            let rss = proc::kilobytes(replica.id(), "VmRSS").unwrap();
+            let hours = began.elapsed().as_secs_f64() / 3600.0;
+            samples.push((hours, rss as f64, proc::descriptors(replica.id()) as f64));
         }
-        let cpu = cpu.map(|before| proc::cpu(replica.id()) - before);
+        let cpu = proc::cpu(replica.id()) - cpu;
         let tally = load.end().await;
         println!(
             "{rate} calls a second for {:.1} minutes, {:.1} kB on average, {} connections: {tally}",
@@ -80,22 +72,18 @@ pub(crate) fn soak(size: Size) {
             bytes as f64 / 100_000.0,
             client.dialled.load(std::sync::atomic::Ordering::Relaxed),
         );
-        if samples.is_empty() {
-            println!("SKIPPED: memory and descriptors: there is no /proc here; run it on Linux");
-        } else {
-            println!(
-                "idle {idle:?} kB; CPU of the server: {:.0} s",
-                cpu.unwrap_or_default().as_secs_f64()
-            );
-            told(
-                "RSS in kB",
-                samples.iter().map(|&(hours, rss, _)| (hours, rss)),
-            );
-            told(
-                "descriptors",
-                samples.iter().map(|&(hours, _, open)| (hours, open)),
-            );
-        }
+        println!(
+            "idle {idle} kB; CPU of the server: {:.0} s",
+            cpu.as_secs_f64()
+        );
+        told(
+            "RSS in kB",
+            samples.iter().map(|&(hours, rss, _)| (hours, rss)),
+        );
+        told(
+            "descriptors",
+            samples.iter().map(|&(hours, _, open)| (hours, open)),
+        );
         tally.must_be_right();
         replica.end();
     });

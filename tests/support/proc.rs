@@ -6,11 +6,6 @@
 use std::fs;
 use std::time::Duration;
 
-/// Whether there is anything to be told.
-pub(crate) fn is_there() -> bool {
-    fs::exists("/proc/self/status").unwrap_or_default()
-}
-
 /// Kilobytes: `VmRSS` in memory now, `VmHWM` at most so far, `VmSize` of addresses. `None` once it has ended.
 pub(crate) fn kilobytes(id: u32, name: &str) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
