@@ -35,7 +35,8 @@ const COEXISTENCE: (&str, &str) = ("coexistence.md", include_str!("../docs/coexi
 const OPERATIONS: (&str, &str) = ("operations.md", include_str!("../docs/operations.md"));
 const RUNBOOKS: (&str, &str) = ("runbooks.md", include_str!("../docs/runbooks.md"));
 const INSTALL: (&str, &str) = ("install.md", include_str!("../docs/install.md"));
-const PAGES: [(&str, &str); 5] = [WINDOWS, COEXISTENCE, INSTALL, OPERATIONS, RUNBOOKS];
+const DOCTOR: (&str, &str) = ("doctor.md", include_str!("../docs/doctor.md"));
+const PAGES: [(&str, &str); 6] = [WINDOWS, COEXISTENCE, INSTALL, OPERATIONS, RUNBOOKS, DOCTOR];
 
 /// The first line of a block that is given to the Helm chart.
 const VALUES: &str = "# values of the chart\n";
