@@ -140,13 +140,15 @@ enum Outside {
 }
 
 /// How Transom looks into a namespace, or why it does not.
+type Standing = Result<Mode, Outside>;
+
 fn standing(
     one: Installation<'_>,
     policy: &Policy,
     watches: bool,
     name: &str,
     labels: &Labels,
-) -> Result<Mode, Outside> {
+) -> Standing {
     let own = one.service().map(|service| service.namespace.as_str());
     if name == "kube-system" || Some(name) == own || policy.exempt_namespaces.contains(name) {
         return Err(Outside::Exempt);
@@ -171,7 +173,7 @@ fn standing(
 }
 
 /// Each namespace, and how Transom looks into it.
-fn standings(cluster: &Cluster) -> Result<Vec<(&str, Result<Mode, Outside>)>, Unasked> {
+fn standings(cluster: &Cluster) -> Result<Vec<(&str, Standing)>, Unasked> {
     let one = cluster.the_installation()?;
     let policy = &cluster.settings()?.policy;
     let watches = cluster.watches("--watch-namespaces");

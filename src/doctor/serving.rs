@@ -146,8 +146,8 @@ fn endpoints(cluster: &Cluster) -> Told {
 /// What tells endpoints apart: the pod, or else the address.
 fn identity(endpoint: &Endpoint) -> &str {
     let pod = endpoint.target_ref.as_ref().map(|pod| pod.name.as_str());
-    pod.or(endpoint.addresses.first().map(String::as_str))
-        .unwrap_or_default()
+    let address = || endpoint.addresses.first().map(String::as_str);
+    pod.or_else(address).unwrap_or_default()
 }
 
 fn failure_policy(cluster: &Cluster) -> Told {

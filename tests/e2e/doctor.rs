@@ -431,7 +431,7 @@ impl Patient<'_> {
         let wrong = String::from_utf8_lossy(&output.stderr);
         assert!(wrong.is_empty(), "{wrong}");
         // Ports are never the same.
-        for at in &self.connect_to {
+        if let Some(at) = &self.connect_to {
             told = told.replace(at, "HOST:PORT");
         }
         told = told.replace(&self.service, "PORT");

@@ -156,18 +156,18 @@ impl Asker {
         namespace: Option<&str>,
         name: &str,
     ) -> Result<Asked<Option<T>>> {
-        for resource in resources(part, namespace) {
-            let object = list::one(&self.client, &resource, name).await;
-            let object = object.and_then(|object| {
-                let read = object.map(|text| serde_json::from_str(&text));
-                read.transpose().map_err(KubeError::SerdeError)
-            });
-            match object {
-                Ok(object) => return Ok(Ok(object)),
-                Err(error) => return unread(&resource, "get", error),
-            }
+        let Some(resource) = resources(part, namespace).pop() else {
+            return Ok(Ok(None));
+        };
+        let object = list::one(&self.client, &resource, name).await;
+        let object = object.and_then(|object| {
+            let read = object.map(|text| serde_json::from_str(&text));
+            read.transpose().map_err(KubeError::SerdeError)
+        });
+        match object {
+            Ok(object) => Ok(Ok(object)),
+            Err(error) => unread(&resource, "get", error),
         }
-        Ok(Ok(None))
     }
 
     /// The configuration that the replicas have: of their ConfigMap, or the defaults where nothing is installed or
@@ -194,11 +194,7 @@ impl Asker {
         let Some(service) = one.service() else {
             return defaults("reviews go to a URL, and --config is not given");
         };
-        let seen = cluster
-            .service
-            .as_ref()
-            .and(cluster.deployments.as_ref().map(|_| ()));
-        if let Err(why) = seen {
+        if let (Err(why), _) | (_, Err(why)) = (&cluster.service, &cluster.deployments) {
             return Ok(Err(unknown(why)));
         }
         let Some((name, key)) = doctor::watched_config(cluster) else {
