@@ -170,7 +170,7 @@ fn failure_policy(cluster: &Cluster) -> Told {
     if pods.len().max(wanted.unwrap_or_default()) < 2 {
         found.push(warn(
             format!(
-                "failurePolicy is Fail, and there is {} behind Service {name}: while it restarts, what is for Windows is refused",
+                "failurePolicy is Fail, with {} behind Service {name}: while none is ready, what is for Windows is refused",
                 count(pods.len(), "replica")
             ),
             "replicaCount of 2 or more (values-ha.yaml of the chart has 3), or failurePolicy: Ignore",
