@@ -36,7 +36,7 @@ bench *ARGS:
 
 # What is generated, written anew: docs/rules.md, docs/kep-116.md, docs/config.schema.json
 docs:
-    UPDATE_DOCS=1 cargo test --test docs
+    UPDATE_DOCS=1 cargo test --test docs --test doctor
     cargo run -- schema > docs/config.schema.json
 
 # What is generated of the chart, written anew (needs helm): its values' schema and table, deploy/transom.yaml

@@ -152,8 +152,8 @@ pub enum Command {
     /// namespaces are looked at all the same. In a pod the certificate is looked at by the Service's name; from
     /// outside, through a port-forward:
     ///
-    ///   kubectl port-forward --namespace transom service/transom 10250 &
-    ///   transom doctor --connect-to localhost:10250
+    ///   kubectl port-forward --namespace transom service/transom 8443:443 &
+    ///   transom doctor --connect-to localhost:8443
     ///
     /// docs/doctor.md has all checks. Exit codes: 0 nothing failed (--fail-on); 1 something did; 2 the cluster
     /// could not be asked.

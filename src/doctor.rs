@@ -5,12 +5,14 @@
 //!   objects  the API's objects, as far as anybody here looks
 //!   quantity, selector, certificate   what is in some of their fields
 //! version, webhooks, serving, nodes, namespaces, policies, others   the checks
+//! census     the pods that a check has to know the number of
 //! output     their lines, as text and as JSON
 //! ```
 //!
 //! Pure: a check is a function of a [`Cluster`]. Not here: asking the API server (`command::doctor`). What the webhook
 //! would do is asked of the webhook's own `policy` and `facts`.
 
+mod census;
 mod certificate;
 mod namespaces;
 mod nodes;
@@ -27,7 +29,7 @@ mod webhooks;
 
 use std::fmt::{self, Display, Formatter};
 
-pub use namespaces::{is_windows_pod, uncovered};
+pub use census::Census;
 pub use output::{json, text};
 pub use selector::Labels;
 pub use serving::watched_config;
@@ -189,7 +191,8 @@ pub fn examine(cluster: &Cluster) -> Vec<Line> {
 #[must_use]
 pub fn table() -> String {
     let rows = CHECKS.iter().map(|check| {
-        let rights: Vec<_> = check.needs.iter().map(|part| part.right()).collect();
+        let mut rights: Vec<_> = check.needs.iter().map(|part| part.right()).collect();
+        rights.dedup();
         let Check {
             name,
             looks_at,

@@ -42,14 +42,16 @@ const OPERATIONS: (&str, &str) = ("operations.md", include_str!("../docs/operati
 const RUNBOOKS: (&str, &str) = ("runbooks.md", include_str!("../docs/runbooks.md"));
 const INSTALL: (&str, &str) = ("install.md", include_str!("../docs/install.md"));
 const SECURITY: (&str, &str) = ("../SECURITY.md", include_str!("../SECURITY.md"));
+const DOCTOR: (&str, &str) = ("doctor.md", include_str!("../docs/doctor.md"));
 /// By their places in docs/.
-const PAGES: [(&str, &str); 6] = [
+const PAGES: [(&str, &str); 7] = [
     WINDOWS,
     COEXISTENCE,
     INSTALL,
     OPERATIONS,
     RUNBOOKS,
     SECURITY,
+    DOCTOR,
 ];
 
 /// The first line of a block that is given to the Helm chart.

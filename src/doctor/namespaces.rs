@@ -2,22 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
-
 use super::objects::Configuration;
 use super::selector::Labels;
 use super::snapshot::{Installation, asking, known};
 use super::webhooks::labels_of;
 use super::{Check, Cluster, Few, Part, Said, Told, Unasked, count, ok, or_ok, warn};
-use crate::admit::admit;
-use crate::check::creation::Creation;
-use crate::decision::Endpoint;
-use crate::facts::{Facts, NamespaceFacts};
+use crate::facts::NamespaceFacts;
 use crate::mode::Mode;
-use crate::os::Os;
 use crate::policy::Policy;
-use crate::review;
-use crate::workload::Kind;
 
 pub(super) const NAMESPACE_LABELS: Check = Check {
     name: "namespace-labels",
@@ -148,13 +140,15 @@ enum Outside {
 }
 
 /// How Transom looks into a namespace, or why it does not.
+type Standing = Result<Mode, Outside>;
+
 fn standing(
     one: Installation<'_>,
     policy: &Policy,
     watches: bool,
     name: &str,
     labels: &Labels,
-) -> Result<Mode, Outside> {
+) -> Standing {
     let own = one.service().map(|service| service.namespace.as_str());
     if name == "kube-system" || Some(name) == own || policy.exempt_namespaces.contains(name) {
         return Err(Outside::Exempt);
@@ -179,7 +173,7 @@ fn standing(
 }
 
 /// Each namespace, and how Transom looks into it.
-fn standings(cluster: &Cluster) -> Result<Vec<(&str, Result<Mode, Outside>)>, Unasked> {
+fn standings(cluster: &Cluster) -> Result<Vec<(&str, Standing)>, Unasked> {
     let one = cluster.the_installation()?;
     let policy = &cluster.settings()?.policy;
     let watches = cluster.watches("--watch-namespaces");
@@ -193,8 +187,7 @@ fn standings(cluster: &Cluster) -> Result<Vec<(&str, Result<Mode, Outside>)>, Un
 }
 
 /// The namespaces that Transom does not look into although nobody has exempted them, by name.
-#[must_use]
-pub fn uncovered(cluster: &Cluster) -> Vec<&str> {
+pub(super) fn uncovered(cluster: &Cluster) -> Vec<&str> {
     let all = standings(cluster).unwrap_or_default().into_iter();
     let outside =
         all.filter(|(_, standing)| matches!(standing, Err(Outside::Off | Outside::NotSelected(_))));
@@ -231,7 +224,9 @@ fn coverage(cluster: &Cluster) -> Told {
             Outside::Exempt => None,
             Outside::Off => Some(warn(
                 format!("{name} is in mode off and has {pods}: Transom does not look at them"),
-                "transom scan -n NAME, then the mode warn and enforce; exemptions.namespaces if it is to stay so",
+                format!(
+                    "transom scan -n {name}, then the modes warn and enforce; exemptions.namespaces if it is to stay so"
+                ),
             )),
             Outside::NotSelected(kind) => Some(warn(
                 format!(
@@ -248,40 +243,4 @@ fn coverage(cluster: &Cluster) -> Told {
     or_ok(found.collect(), || {
         "no Windows pod is in a namespace that Transom does not look into".to_owned()
     })
-}
-
-/// Whether a pod, as JSON, is one for Windows that has not ended, wherever it is.
-#[must_use]
-pub fn is_windows_pod(object: &str, policy: &Policy, facts: &Facts) -> bool {
-    #[derive(Deserialize)]
-    struct Pod {
-        #[serde(default)]
-        status: Status,
-    }
-    #[derive(Default, Deserialize)]
-    struct Status {
-        #[serde(default)]
-        phase: String,
-    }
-    let has_ended = serde_json::from_str(object)
-        .is_ok_and(|pod: Pod| ["Succeeded", "Failed"].contains(&&*pod.status.phase));
-    if has_ended {
-        return false;
-    }
-    // In no namespace, it is in none that is off or exempt.
-    let creation = Creation {
-        kind: Kind::Pod,
-        namespace: "",
-        object: object.as_bytes(),
-    };
-    let mut policy = policy.clone();
-    policy.enforce_everywhere();
-    let body = creation.review();
-    let Ok(request) = review::decode(&body, &policy) else {
-        return false;
-    };
-    admit(Endpoint::Mutate, &request, &policy, facts)
-        .detected()
-        .0
-        == Some(Os::Windows)
 }

@@ -88,8 +88,19 @@ fn taint(taint: &Taint) -> String {
 
 /// Set and taken away by Kubernetes itself and by autoscalers, when a node is not to be used for a while.
 fn is_passing(taint: &Taint) -> bool {
+    const CONDITIONS: [&str; 8] = [
+        "not-ready",
+        "unreachable",
+        "unschedulable",
+        "memory-pressure",
+        "disk-pressure",
+        "pid-pressure",
+        "network-unavailable",
+        "out-of-service",
+    ];
     let key = taint.key.as_str();
-    key.starts_with("node.kubernetes.io/") && key != "node.kubernetes.io/os"
+    let condition = key.strip_prefix("node.kubernetes.io/");
+    condition.is_some_and(|condition| CONDITIONS.contains(&condition))
         || key.starts_with("node.cloudprovider.kubernetes.io/")
         || key.starts_with("karpenter.sh/")
         || [

@@ -68,7 +68,7 @@ fn wanted(policy: &KyvernoPolicy) -> Vec<String> {
     for rule in spec["rules"].as_array().into_iter().flatten() {
         let validate = &rule["validate"];
         let of_rule = validate["failureAction"].as_str();
-        let action = of_rule.or(spec["validationFailureAction"].as_str());
+        let action = of_rule.or_else(|| spec["validationFailureAction"].as_str());
         if !action.is_some_and(|action| action.eq_ignore_ascii_case("enforce")) {
             continue;
         }
@@ -87,9 +87,12 @@ fn wanted(policy: &KyvernoPolicy) -> Vec<String> {
     wanted
 }
 
+/// Whether a validation asks for a field.
+type Asks = fn(&Value) -> bool;
+
 /// The fields, and whether a validation asks for them. An anchor around a key, as in `=(seccompProfile)`, asks for a
 /// value only where there is one.
-const FIELDS: &[(&str, fn(&Value) -> bool)] = &[
+const FIELDS: &[(&str, Asks)] = &[
     ("allowPrivilegeEscalation", |value| {
         has_key(value, "allowPrivilegeEscalation")
     }),

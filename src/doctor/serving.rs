@@ -146,18 +146,13 @@ fn endpoints(cluster: &Cluster) -> Told {
 /// What tells endpoints apart: the pod, or else the address.
 fn identity(endpoint: &Endpoint) -> &str {
     let pod = endpoint.target_ref.as_ref().map(|pod| pod.name.as_str());
-    pod.or(endpoint.addresses.first().map(String::as_str))
-        .unwrap_or_default()
+    let address = || endpoint.addresses.first().map(String::as_str);
+    pod.or_else(address).unwrap_or_default()
 }
 
 fn failure_policy(cluster: &Cluster) -> Told {
     let one = cluster.the_installation()?;
-    let fails: Vec<_> = one
-        .asking()
-        .filter(|entry| entry.failure_policy == "Fail")
-        .map(|entry| &entry.name)
-        .collect();
-    if fails.is_empty() {
+    if !one.asking().any(|entry| entry.failure_policy == "Fail") {
         return Ok(vec![ok(
             "Ignore: while nobody answers, objects are admitted as they are",
         )]);
@@ -172,11 +167,10 @@ fn failure_policy(cluster: &Cluster) -> Told {
     let deployment = cluster.deployment()?;
     let wanted = deployment.and_then(|deployment| deployment.spec.replicas);
     let mut found = Vec::new();
-    let fail_closed = format!("failurePolicy is Fail in {}", Few(&fails));
     if pods.len().max(wanted.unwrap_or_default()) < 2 {
         found.push(warn(
             format!(
-                "{fail_closed}, and there is {} behind Service {name}: while it restarts, what is for Windows is refused",
+                "failurePolicy is Fail, with {} behind Service {name}: while none is ready, what is for Windows is refused",
                 count(pods.len(), "replica")
             ),
             "replicaCount of 2 or more (values-ha.yaml of the chart has 3), or failurePolicy: Ignore",
@@ -184,7 +178,7 @@ fn failure_policy(cluster: &Cluster) -> Told {
     } else if pods.len() > 1 && nodes.len() == 1 {
         found.push(warn(
             format!(
-                "{fail_closed}, and all {} replicas are on {}: when it goes, what is for Windows is refused",
+                "failurePolicy is Fail, and all {} replicas are on {}: when it goes, what is for Windows is refused",
                 pods.len(),
                 Few(&nodes.iter().collect::<Vec<_>>())
             ),
@@ -196,7 +190,7 @@ fn failure_policy(cluster: &Cluster) -> Told {
     {
         found.push(warn(
             format!(
-                "{fail_closed}, and no PodDisruptionBudget is for Deployment {}: draining nodes may evict all replicas at once",
+                "failurePolicy is Fail, and no PodDisruptionBudget is for Deployment {}: draining nodes may evict all replicas at once",
                 deployment.metadata.name
             ),
             "podDisruptionBudget.enabled=true in the chart",

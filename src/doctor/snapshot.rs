@@ -103,8 +103,12 @@ impl Part {
     /// What reading it takes, in Markdown.
     #[must_use]
     pub fn right(self) -> String {
-        if self == Self::ConfigMap {
-            return "[the configuration](#the-configuration)".to_owned();
+        match self {
+            Self::ConfigMap => return "[the configuration](#the-configuration)".to_owned(),
+            Self::MutatingWebhooks | Self::ValidatingWebhooks => {
+                return "[the webhook configurations](#rights)".to_owned();
+            }
+            _ => {}
         }
         let Some((group, resources)) = self.resources() else {
             return match self {
@@ -309,8 +313,7 @@ impl Cluster {
     }
 
     /// What the webhook would know of nodes and RuntimeClasses, as far as it was read.
-    #[must_use]
-    pub fn facts(&self) -> Facts {
+    pub(super) fn facts(&self) -> Facts {
         let classes = self.runtime_classes.iter().flatten();
         Facts {
             nodes: self.node_facts().unwrap_or_default(),

@@ -167,7 +167,10 @@ fn ca_bundle(cluster: &Cluster) -> Told {
         let text = format!("{trouble} in the caBundle of {}", Few(&names));
         match trouble.ends_with(" left") {
             true => warn(text, FILLED_BY),
-            false => fail(format!("{text}: no call succeeds"), FILLED_BY),
+            false => fail(
+                format!("{text}: API servers trust the webhook only if its CA is one of their own machines'"),
+                FILLED_BY,
+            ),
         }
     });
     or_ok(found.collect(), || {

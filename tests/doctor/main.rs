@@ -13,10 +13,8 @@ mod sound;
 
 use serde_json::{Value, json};
 use transom::doctor::{
-    CHECKS, Cluster, Part, Status, examine, is_windows_pod, json as to_json, text, uncovered,
-    watched_config,
+    CHECKS, Census, Cluster, Part, Status, examine, json as to_json, text, watched_config,
 };
-use transom::policy::Policy;
 
 use installation::{configure, entries, label};
 use sound::sound;
@@ -127,38 +125,39 @@ fn a_check_is_skipped_if_and_only_if_what_it_needs_cannot_be_read() {
     }
 }
 
-#[test]
-fn windows_pods_are_known_by_their_evidence_wherever_they_are() {
-    let (policy, facts) = (
-        Policy::parse("apiVersion: transom.dev/v1alpha1\nkind: Config\nmode: \"off\"").unwrap(),
-        sound().facts(),
-    );
-    let is_windows = |pod: Value| is_windows_pod(&pod.to_string(), &policy, &facts);
-    let selector = json!({"kubernetes.io/os": "windows"});
-    let metadata = json!({"name": "a", "namespace": "kube-system"});
-    assert!(is_windows(
-        json!({"metadata": metadata, "spec": {"nodeSelector": selector}})
-    ));
-    assert!(is_windows(
-        json!({"metadata": metadata, "spec": {"nodeName": "windows-1"}})
-    ));
-    assert!(!is_windows(
-        json!({"metadata": metadata, "spec": {"nodeName": "linux-1"}})
-    ));
-    assert!(!is_windows(json!({"metadata": metadata, "spec": {}})));
-    let ended = json!({"phase": "Succeeded"});
-    assert!(!is_windows(
-        json!({"metadata": metadata, "spec": {"nodeSelector": selector}, "status": ended})
-    ));
+/// A cluster with namespaces that Transom does not look into.
+fn with_blind_spots() -> Cluster {
+    let mut cluster = sound();
+    label(&mut cluster, "old", "transom.dev/mode", "off");
+    configure(&mut cluster, "namespaces: {safe: {mode: \"off\"}}");
+    cluster
 }
 
 #[test]
-fn what_is_not_looked_into_is_looked_at_for_windows_pods() {
-    let mut cluster = sound();
-    assert_eq!(uncovered(&cluster), Vec::<&str>::new());
-    label(&mut cluster, "old", "transom.dev/mode", "off");
-    configure(&mut cluster, "namespaces: {safe: {mode: \"off\"}}");
-    assert_eq!(uncovered(&cluster), ["old", "safe"]);
+fn pods_are_counted_where_transom_does_not_look() {
+    let sound = sound();
+    assert_eq!(Census::of(&sound).unwrap().namespaces(), Vec::<&str>::new());
+    let cluster = with_blind_spots();
+    let mut census = Census::of(&cluster).unwrap();
+    assert_eq!(census.namespaces(), ["old", "safe"]);
+    let windows = json!({"nodeSelector": {"kubernetes.io/os": "windows"}});
+    for (namespace, spec, phase) in [
+        ("old", &windows, "Running"),
+        ("safe", &windows, "Pending"),
+        // Known by the node that it is on.
+        ("old", &json!({"nodeName": "windows-1"}), "Running"),
+        ("old", &json!({"nodeName": "linux-1"}), "Running"),
+        ("old", &json!({}), "Pending"),
+        ("old", &windows, "Succeeded"),
+        ("shop", &windows, "Running"),
+        ("kube-system", &windows, "Running"),
+    ] {
+        let metadata = json!({"name": "a", "namespace": namespace});
+        let pod = json!({"metadata": metadata, "spec": spec, "status": {"phase": phase}});
+        census.count(&pod.to_string());
+    }
+    let counts: Vec<_> = census.counts().into_iter().collect();
+    assert_eq!(counts, [("old".to_owned(), 2), ("safe".to_owned(), 1)]);
 }
 
 #[test]
@@ -172,4 +171,52 @@ fn the_json_is_for_programs_and_the_text_fits_a_terminal() {
         .collect();
     insta::assert_snapshot!("json", to_json(&lines));
     insta::assert_snapshot!("narrow", text(&lines, Some(60)));
+}
+
+const PAGE: &str = include_str!("../../docs/doctor.md");
+
+#[test]
+fn the_page_has_the_table_of_the_checks() {
+    let table = transom::doctor::table();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/doctor.md");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        let (before, rest) = PAGE.split_once("| check |").unwrap();
+        let (_, after) = rest.split_once("\n\n").unwrap();
+        std::fs::write(path, format!("{before}{table}\n{after}")).unwrap();
+    }
+    let page = std::fs::read_to_string(path).unwrap();
+    assert!(
+        page.contains(&format!("\n\n{table}\n")),
+        "docs/doctor.md is stale: `UPDATE_DOCS=1 cargo test --test doctor` renews its table:\n{table}"
+    );
+}
+
+/// Who has the rights of the page may read everything.
+#[test]
+fn the_role_of_the_page_is_enough_and_no_more() {
+    let yaml = PAGE.split("```yaml\n").nth(1).unwrap();
+    let role: Value = serde_saphyr::from_str(yaml.split("```").next().unwrap()).unwrap();
+    let mut given = Vec::new();
+    for rule in role["rules"].as_array().unwrap() {
+        let list = |key: &str| {
+            let items = rule[key].as_array().unwrap().iter();
+            items.map(|item| item.as_str().unwrap()).collect::<Vec<_>>()
+        };
+        for (group, verb) in list("apiGroups").into_iter().zip(list("verbs")) {
+            given.extend(
+                list("resources")
+                    .into_iter()
+                    .map(|resource| (verb, group, resource)),
+            );
+        }
+    }
+    let mut wanted = Vec::new();
+    for part in Part::ALL {
+        let (group, resources) = part.resources().unwrap_or_default();
+        let verb = if part.is_single() { "get" } else { "list" };
+        wanted.extend(resources.iter().map(|resource| (verb, group, *resource)));
+    }
+    given.sort_unstable();
+    wanted.sort_unstable();
+    assert_eq!(given, wanted);
 }

@@ -10,7 +10,6 @@ use anyhow::{Context, Result, anyhow};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use kube::{Client, Error as KubeError};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::authority::now;
@@ -19,8 +18,9 @@ use crate::cluster::trouble::code;
 use crate::command::probe::ask::{Refused, Target, certificate};
 use crate::config::{ConfigError, Written};
 use crate::doctor::objects::{ConfigMap, EndpointSlice, Entry, Object, Service, Version};
-use crate::doctor::{self, Asked, Cluster, Installation, Part, Served, Settings};
+use crate::doctor::{self, Asked, Census, Cluster, Installation, Part, Served, Settings};
 use crate::policy::{self, Policy};
+use crate::workload::Kind;
 
 /// Why a part was not read although nobody has refused it.
 const NOT_ASKED: &str = "it was not asked for";
@@ -156,18 +156,18 @@ impl Asker {
         namespace: Option<&str>,
         name: &str,
     ) -> Result<Asked<Option<T>>> {
-        for resource in resources(part, namespace) {
-            let object = list::one(&self.client, &resource, name).await;
-            let object = object.and_then(|object| {
-                let read = object.map(|text| serde_json::from_str(&text));
-                read.transpose().map_err(KubeError::SerdeError)
-            });
-            match object {
-                Ok(object) => return Ok(Ok(object)),
-                Err(error) => return unread(&resource, "get", error),
-            }
+        let Some(resource) = resources(part, namespace).pop() else {
+            return Ok(Ok(None));
+        };
+        let object = list::one(&self.client, &resource, name).await;
+        let object = object.and_then(|object| {
+            let read = object.map(|text| serde_json::from_str(&text));
+            read.transpose().map_err(KubeError::SerdeError)
+        });
+        match object {
+            Ok(object) => Ok(Ok(object)),
+            Err(error) => unread(&resource, "get", error),
         }
-        Ok(Ok(None))
     }
 
     /// The configuration that the replicas have: of their ConfigMap, or the defaults where nothing is installed or
@@ -194,11 +194,7 @@ impl Asker {
         let Some(service) = one.service() else {
             return defaults("reviews go to a URL, and --config is not given");
         };
-        let seen = cluster
-            .service
-            .as_ref()
-            .and(cluster.deployments.as_ref().map(|_| ()));
-        if let Err(why) = seen {
+        if let (Err(why), _) | (_, Err(why)) = (&cluster.service, &cluster.deployments) {
             return Ok(Err(unknown(why)));
         }
         let Some((name, key)) = doctor::watched_config(cluster) else {
@@ -223,40 +219,24 @@ impl Asker {
     async fn windows_pods(&self, cluster: &Cluster) -> Result<Asked<BTreeMap<String, usize>>> {
         /// For more namespaces it is quicker to read all pods.
         const FEW: usize = 20;
-        #[derive(Deserialize)]
-        struct Head {
-            metadata: doctor::objects::Meta,
-        }
-        let mut counts = BTreeMap::new();
-        let Ok(Ok(settings)) = &cluster.settings else {
-            return Ok(Ok(counts));
+        let Some(mut census) = Census::of(cluster) else {
+            return Ok(Err(NOT_ASKED.to_owned()));
         };
-        let facts = cluster.facts();
-        let outside = doctor::uncovered(cluster);
-        let places: Vec<_> = match outside.len() {
-            0..=FEW => outside.iter().map(|name| Some(*name)).collect(),
+        let namespaces = census.namespaces().to_vec();
+        let places = match namespaces.len() {
+            0..=FEW => namespaces.into_iter().map(Some).collect(),
             _ => vec![None],
         };
         for place in places {
-            for resource in resources(Part::Pods, place) {
-                let pages = list::pages(&self.client, &resource, None, |page| {
-                    for item in page.items() {
-                        let head = serde_json::from_str::<Head>(item.get());
-                        let namespace = head.map(|head| head.metadata.namespace);
-                        let namespace = namespace.unwrap_or_default();
-                        if outside.contains(&namespace.as_str())
-                            && doctor::is_windows_pod(item.get(), &settings.policy, &facts)
-                        {
-                            *counts.entry(namespace).or_default() += 1;
-                        }
-                    }
-                });
-                if let Err(error) = pages.await {
-                    return unread(&resource, "list", error);
-                }
+            let resource = Resource::of(Kind::Pod, place);
+            let pages = list::pages(&self.client, &resource, None, |page| {
+                page.items().for_each(|pod| census.count(pod.get()));
+            });
+            if let Err(error) = pages.await {
+                return unread(&resource, "list", error);
             }
         }
-        Ok(Ok(counts))
+        Ok(Ok(census.counts()))
     }
 
     /// The certificate that is shown to the API server: by the Service's name in a pod, else where somebody says. Each
@@ -296,8 +276,8 @@ impl Asker {
                 if self.connect_to.is_none() && !is_inside {
                     let port = port.unwrap_or(443);
                     return Err(format!(
-                        "not looked at from outside of the cluster: kubectl port-forward --namespace {} service/{} {port}, and \
-                         transom doctor --connect-to localhost:{port}",
+                        "not looked at from outside of the cluster: kubectl port-forward --namespace {} service/{} 8443:{port}, and \
+                         transom doctor --connect-to localhost:8443",
                         service.namespace, service.name
                     ));
                 }
