@@ -80,6 +80,22 @@ fn crowd(bytes: usize) -> Vec<u8> {
     })
 }
 
+/// A pod review of about so many bytes: a container for each 4.5 kB, with as many environment variables as fit.
+#[allow(dead_code)] // each target uses a part of it
+pub(crate) fn sized(bytes: usize) -> Vec<u8> {
+    let count = (bytes / 4_500).max(1);
+    let rest = bytes.saturating_sub(3_000 + count * 600);
+    let env = rest / (count * 72);
+    made(|object| {
+        containers(
+            object,
+            count,
+            "registry.example/team/application:1.2.3",
+            env,
+        )
+    })
+}
+
 pub(crate) fn all() -> Vec<Body> {
     use Endpoint::{Mutate, Validate};
     let mut recordings: Vec<_> = std::fs::read_dir(directory())
