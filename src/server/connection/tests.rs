@@ -213,14 +213,33 @@ async fn draining_makes_each_answer_the_last() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_does_not_come_is_told_so_and_closed() {
-    let metrics = Arc::new(Metrics::new());
-    let state = AppState {
-        webhook: Arc::new(WebhookState::new(Policy::default(), Arc::clone(&metrics))),
-        metrics,
-        limits: Limits::default(),
+async fn who_finds_no_room_may_stay_unless_the_server_drains() {
+    let limits = Limits {
+        inflight_bytes: 1,
+        ..Limits::default()
     };
-    let (mut client, _server) = enter(&gate(router(state), 1));
+    let gate = gate(reviews(limits), 1);
+    let (mut client, _server) = enter(&gate);
+    let request = b"POST /mutate HTTP/1.1\r\nHost: transom\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+    for drains in [false, false, true] {
+        if drains {
+            gate.health.drain();
+        }
+        client.write_all(request).await.unwrap();
+        let head = head(&mut client).await;
+        assert!(head.starts_with("HTTP/1.1 503 "), "{head}");
+        assert!(head.contains("\r\nretry-after: 1\r\n"), "{head}");
+        assert_eq!(head.contains("\r\nconnection: close\r\n"), drains);
+        let length = head.split("content-length: ").nth(1).unwrap();
+        let length = length.split('\r').next().unwrap().parse().unwrap();
+        client.read_exact(&mut vec![0; length]).await.unwrap();
+    }
+    assert_eq!(seconds_until_closed(&mut client).await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_does_not_come_is_told_so_and_closed() {
+    let (mut client, _server) = enter(&gate(reviews(Limits::default()), 1));
     let half = b"POST /mutate HTTP/1.1\r\nHost: transom\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
     client.write_all(half).await.unwrap();
     let began = Instant::now();
@@ -259,6 +278,15 @@ fn gate(router: Router, connections: u32) -> Arc<Gate> {
     Gate::new(Transport::Plain, router, limits, health, stopped)
 }
 
+fn reviews(limits: Limits) -> Router {
+    let metrics = Arc::new(Metrics::new());
+    router(AppState {
+        webhook: Arc::new(WebhookState::new(Policy::default(), Arc::clone(&metrics))),
+        metrics,
+        limits,
+    })
+}
+
 fn paths() -> Router {
     let slow = async || sleep(Duration::from_secs(1000)).await;
     Router::new()
@@ -270,15 +298,19 @@ fn paths() -> Router {
 /// Sends, and reads the head of one answer with its two bytes of body, if it has any.
 async fn answers(client: &mut DuplexStream, request: &[u8]) {
     client.write_all(request).await.unwrap();
-    let mut answer = Vec::new();
-    while !answer.ends_with(b"\r\n\r\n") {
-        answer.push(client.read_u8().await.unwrap());
-    }
-    let answer = String::from_utf8(answer).unwrap();
+    let answer = head(client).await;
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     if answer.contains("content-length: 2\r\n") {
         assert_eq!(client.read_u16().await.unwrap(), u16::from_be_bytes(*b"ok"));
     }
+}
+
+async fn head(client: &mut DuplexStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(client.read_u8().await.unwrap());
+    }
+    String::from_utf8(head).unwrap()
 }
 
 async fn seconds_until_closed(client: &mut DuplexStream) -> u64 {
