@@ -14,7 +14,6 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Bytes;
 use axum::http::Request;
 use axum::http::header::CONTENT_TYPE;
 use bodies::Body;
@@ -121,7 +120,7 @@ fn run(body: &Body, work: &str) {
     let handler = |json: &[u8]| {
         let request = Request::post(format!("/{}?timeout=10s", body.endpoint.name()))
             .header(CONTENT_TYPE, "application/json")
-            .body(Bytes::copy_from_slice(json).into());
+            .body(axum::body::Body::from(json.to_vec()));
         _ = black_box(runtime.block_on(router.clone().oneshot(request.unwrap())));
     };
     let work: &dyn Fn(&[u8]) = match work {

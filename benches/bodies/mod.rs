@@ -84,16 +84,15 @@ fn crowd(bytes: usize) -> Vec<u8> {
 #[allow(dead_code)] // each target uses a part of it
 pub(crate) fn sized(bytes: usize) -> Vec<u8> {
     let count = (bytes / 4_500).max(1);
-    let rest = bytes.saturating_sub(3_000 + count * 600);
-    let env = rest / (count * 72);
-    made(|object| {
-        containers(
-            object,
-            count,
-            "registry.example/team/application:1.2.3",
-            env,
-        )
-    })
+    let with = |env| {
+        made(|object| {
+            let image = "registry.example/team/application:1.2.3";
+            containers(object, count, image, env);
+        })
+    };
+    let each = (with(20).len() - with(10).len()) / 10;
+    let rest = bytes.saturating_sub(with(10).len());
+    with(10 + rest / each)
 }
 
 pub(crate) fn all() -> Vec<Body> {

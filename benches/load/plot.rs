@@ -37,8 +37,18 @@ pub(crate) fn write(rows: &[Closed], file: &Path) {
     let area = SVGBackend::new(file, (960, 400)).into_drawing_area();
     area.fill(&WHITE).unwrap();
     let (left, right) = area.split_horizontally(480);
-    panel(&left, &sizes, "requests a second", &THROUGHPUT);
-    panel(&right, &sizes, "milliseconds to the answer", &LATENCY);
+    let (lower, upper) = (
+        SeriesLabelPosition::LowerLeft,
+        SeriesLabelPosition::UpperLeft,
+    );
+    panel(&left, &sizes, "requests a second", &THROUGHPUT, lower);
+    panel(
+        &right,
+        &sizes,
+        "milliseconds to the answer",
+        &LATENCY,
+        upper,
+    );
     area.present().unwrap();
 }
 
@@ -47,6 +57,7 @@ fn panel(
     rows: &[&Closed],
     title: &str,
     lines: &[Line],
+    legend: SeriesLabelPosition,
 ) {
     let all = rows
         .iter()
@@ -83,6 +94,7 @@ fn panel(
     }
     chart
         .configure_series_labels()
+        .position(legend)
         .background_style(WHITE.mix(0.8))
         .label_font(("sans-serif", 12))
         .draw()
