@@ -5,7 +5,8 @@
 //! retry a POST when it finds one closed, so the first must live; the second must die. So bytes and requests
 //! are noted here as they pass, and [`Guard::watch`] ends the connection when a phase lasts too long.
 //!
-//! Nothing here knows HTTP. `connection` puts it around each connection.
+//! The phases tell `places`, too, which connection is of least use when another wants in; one that is told to go
+//! hears of it here. Nothing here knows HTTP. `connection` puts it around each connection.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

@@ -78,6 +78,10 @@ impl Places {
             .values()
             .filter_map(|guard| Some((guard.uselessness(now)?, guard)));
         if let Some((_, guard)) = useless.max_by_key(|(uselessness, _)| *uselessness) {
+            tracing::debug!(
+                places = self.size,
+                "every place is taken: a connection is closed for a new one"
+            );
             guard.tell_to_go();
         }
     }
