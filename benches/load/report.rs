@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use crate::measure::{Closed, Open, Results};
+use crate::measure::{Closed, Open, Percentiles, Results};
 use crate::plot;
 
 /// The part of docs/performance.md that is written by this program.
@@ -21,8 +21,8 @@ pub(crate) fn markdown(results: &Results) -> String {
         handshakes,
     } = results;
     let mut out = String::from(
-        "| body | kB | connections | requests/s | ÷ null | CPU µs | ÷ null | p50 ms | p99 ms | p99.9 ms | null's p50, p99, p99.9 | handler p99 ≤ ms | client CPU µs |\n\
-         |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+        "| body | kB | connections | requests/s | null | ÷ null | CPU µs | null | ÷ null | client's |\n\
+         |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     for row in closed {
         let Closed {
@@ -32,39 +32,41 @@ pub(crate) fn markdown(results: &Results) -> String {
             throughput,
             cpu,
             client_cpu,
-            latency: [base, ours],
-            handler_p99,
+            latency: _,
+            handler_p99: _,
         } = row;
         let _ = writeln!(
             out,
-            "| {body} | {kilobytes:.1} | {connections} | {:.0} | {:.2} | {:.1} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2}, {:.2}, {:.2} | {handler_p99} | {:.1} |",
+            "| {body} | {kilobytes:.1} | {connections} | {:.0} | {:.0} | {:.2} | {:.1} | {:.1} | {:.2} | {:.1} |",
             throughput.transom,
+            throughput.null,
             throughput.ratio,
             cpu.transom,
+            cpu.null,
             cpu.ratio,
-            ours.p50,
-            ours.p99,
-            ours.p999,
-            base.p50,
-            base.p99,
-            base.p999,
             client_cpu.transom,
         );
     }
-    out += "\n| at a fixed rate | kB | connections | requests/s | p50 ms | p99 ms | p99.9 ms | null's p50, p99, p99.9 |\n\
-            |---|---:|---:|---:|---:|---:|---:|---:|\n";
+    out += "\n| milliseconds | connections | p50 | p99 | p99.9 | null p50 | p99 | p99.9 | handler p99 |\n\
+            |---|---:|---:|---:|---:|---:|---:|---:|---:|\n";
+    for row in closed {
+        let (body, connections) = (&row.body, row.connections);
+        let latency = cells(&row.latency);
+        let p99 = row.handler_p99;
+        let _ = writeln!(out, "| {body} | {connections} | {latency} | ≤ {p99} |");
+    }
     for row in open {
         let Open {
             body,
-            kilobytes,
             connections,
             rate,
-            latency: [base, ours],
+            latency,
+            kilobytes: _,
         } = row;
+        let latency = cells(latency);
         let _ = writeln!(
             out,
-            "| {body} | {kilobytes:.1} | {connections} | {rate} | {:.2} | {:.2} | {:.2} | {:.2}, {:.2}, {:.2} |",
-            ours.p50, ours.p99, ours.p999, base.p50, base.p99, base.p999,
+            "| {body}, {rate} requests/s | {connections} | {latency} | |"
         );
     }
     let megabytes = |bytes: f64| bytes / 1e6;
@@ -93,6 +95,13 @@ pub(crate) fn markdown(results: &Results) -> String {
         machine.date, machine.compiler, machine.processors, machine.processor, machine.load_average
     );
     out
+}
+
+/// Transom's percentiles, then the null server's.
+fn cells([null, transom]: &[Percentiles; 2]) -> String {
+    let cells = [transom, null]
+        .map(|Percentiles { p50, p99, p999 }| format!("{p50:.2} | {p99:.2} | {p999:.2}"));
+    cells.join(" | ")
 }
 
 /// Into the target directory; with `docs` into the documentation, too.
