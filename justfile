@@ -30,8 +30,8 @@ e2e *ARGS:
 demo:
     TRANSOM_DEMO=1 KUBEBUILDER_ASSETS=${KUBEBUILDER_ASSETS:-$(tests/assets/build)} cargo test --quiet --test e2e
 
-# Benchmarks, or one of them: just bench --bench review -- patched
-bench *ARGS:
+# Load over HTTPS beside a null server, or another benchmark: just bench --bench review -- patched
+bench *ARGS='--bench load':
     cargo bench {{ ARGS }}
 
 # What is generated, written anew: docs/rules.md, docs/kep-116.md, docs/config.schema.json

@@ -4,7 +4,8 @@
 //! tests do the same with port 0, or call [`router`] without any socket.
 //!
 //! ```text
-//! accept ─ connection::accept_forever   a task for each connection, as many as Limits::connections
+//! accept ─ connection::accept_forever   a task for each connection
+//!   places    as many as Limits::connections, and who goes when another wants in
 //!   tls       handshake; clients: who gets in
 //!   guard     how long a connection may be idle, or in the middle of a request's head
 //!   router    method, path, Content-Type, panic;  body  its size and time;  budget  all bodies together
@@ -36,6 +37,7 @@ pub mod certs;
 mod connection;
 pub mod descriptors;
 mod guard;
+mod places;
 mod router;
 pub mod signals;
 pub mod tls;
@@ -104,7 +106,8 @@ pub struct Limits {
     /// How long a connection may rest between requests. The API server keeps its own for 90 s and does
     /// not retry a POST when it finds one closed, so this must be longer.
     pub idle: Duration,
-    /// How many connections are served at a time; above it, they wait to be accepted.
+    /// How many connections are served at a time. Above it, one that has done nothing for a second is closed for
+    /// each new one; while there is none, new ones wait.
     pub connections: u32,
     /// How long requests in flight may take once the server is closing.
     pub closing: Duration,

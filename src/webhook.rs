@@ -114,8 +114,14 @@ impl fmt::Debug for WebhookState {
     }
 }
 
-/// Answers one review. A body that is none gets status 400 and a sentence.
-pub async fn answer(endpoint: Endpoint, body: &[u8], state: &WebhookState) -> Response {
+/// Answers one review, for which somebody waits until `deadline`. A body that is none gets status 400 and a
+/// sentence.
+pub async fn answer(
+    endpoint: Endpoint,
+    body: &[u8],
+    deadline: tokio::time::Instant,
+    state: &WebhookState,
+) -> Response {
     let start = Instant::now();
     let Some(namespaces) = state.namespaces.get() else {
         let facts = state.facts.load();
@@ -135,7 +141,7 @@ pub async fn answer(endpoint: Endpoint, body: &[u8], state: &WebhookState) -> Re
         Err(unknown) => unknown,
     };
     // As seldom as namespaces are made; to read the review again costs less than to keep it meanwhile.
-    let asked = namespaces.ask(&unknown).await;
+    let asked = namespaces.ask(&unknown, deadline).await;
     let Ok(response) = answer_by(endpoint, body, state, start, |_| Ok::<_, Infallible>(asked));
     response
 }

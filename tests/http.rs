@@ -15,6 +15,7 @@ use axum::response::Response;
 use http_body_util::BodyExt;
 use hyper::body::Frame;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tower::ServiceExt;
 use transom::metrics::Metrics;
 use transom::policy::Policy;
@@ -107,6 +108,20 @@ async fn rejects_a_body_that_does_not_arrive() {
     assert_eq!(response.headers()[CONNECTION], "close");
     assert_sentence(&text, &["10 s"]);
     server.assert_counted("body_timeout");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_is_not_waited_for_longer_than_the_client_waits_for_the_answer() {
+    let server = Test::new();
+    for (path, seconds) in [("/mutate?timeout=3s", 3), ("/mutate?timeout=30s", 10)] {
+        let began = Instant::now();
+        let mut request = json(Body::new(Sent(vec![], Then::Hang))).unwrap();
+        *request.uri_mut() = path.parse().unwrap();
+        let (response, text) = server.send(Ok(request)).await;
+        assert_eq!(response.status(), StatusCode::REQUEST_TIMEOUT);
+        assert_eq!(began.elapsed().as_secs(), seconds);
+        assert_sentence(&text, &[&format!("within {seconds} s")]);
+    }
 }
 
 #[tokio::test]

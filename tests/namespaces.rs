@@ -1,11 +1,15 @@
 //! The labels of namespaces, from an API server in process to the answer of the webhook.
 #![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
+use std::convert::Infallible;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::http::Method;
+use axum::http::{Method, Request, Response};
 use http_body_util::BodyExt;
+use kube::Client;
+use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use transom::cluster::namespaces::Namespaces;
@@ -62,6 +66,20 @@ async fn a_namespace_that_nobody_can_tell_of_is_warned_at_most() {
     // It was not taken for an answer.
     cluster.down(false);
     assert_eq!(webhook.mode_in("shop").await, "enforce");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_api_server_that_does_not_answer_is_not_waited_for_until_the_review_is_too_late() {
+    let silent =
+        tower::service_fn(|_: Request<Body>| pending::<Result<Response<Body>, Infallible>>());
+    let mut webhook = Webhook::asking(&cluster(), Client::new(silent, "transom"));
+    for (timeout, asked) in [(1_000, 500), (2_000, 1_000), (30_000, 1_000), (0, 0)] {
+        webhook.patience = Duration::from_millis(timeout);
+        let began = tokio::time::Instant::now();
+        assert_eq!(webhook.mode_in("shop").await, "warn");
+        assert_eq!(began.elapsed().as_millis(), asked);
+    }
+    assert_eq!(webhook.lookups("failed"), 4);
 }
 
 #[tokio::test]
@@ -133,20 +151,28 @@ struct Webhook {
     state: WebhookState,
     metrics: Arc<Metrics>,
     watching: Option<JoinHandle<()>>,
+    /// How long an answer is waited for.
+    patience: Duration,
 }
 
 impl Webhook {
     /// One that has not heard of any namespace.
     fn unsynced(cluster: &ApiServer) -> Self {
+        Self::asking(cluster, cluster.client())
+    }
+
+    /// One that has not heard of any, and asks this client.
+    fn asking(cluster: &ApiServer, client: Client) -> Self {
         let metrics = Arc::new(Metrics::new());
         let state = WebhookState::new(Policy::default(), Arc::clone(&metrics));
-        let namespaces = Namespaces::new(cluster.client(), Arc::clone(&metrics));
+        let namespaces = Namespaces::new(client, Arc::clone(&metrics));
         state.look_up_namespaces(Arc::new(namespaces));
         Self {
             cluster: cluster.clone(),
             state,
             metrics,
             watching: None,
+            patience: PATIENCE,
         }
     }
 
@@ -164,6 +190,7 @@ impl Webhook {
             state,
             metrics,
             watching: Some(watching),
+            patience: PATIENCE,
         };
         eventually(|| webhook.current() == 1).await;
         webhook
@@ -196,7 +223,9 @@ impl Webhook {
             },
         });
         let body = review.to_string();
-        let answer = webhook::answer(Endpoint::Validate, body.as_bytes(), &self.state).await;
+        let deadline = tokio::time::Instant::now() + self.patience;
+        let answer =
+            webhook::answer(Endpoint::Validate, body.as_bytes(), deadline, &self.state).await;
         let answer = answer.into_body().collect().await.unwrap().to_bytes();
         let answer: Value = serde_json::from_slice(&answer).unwrap();
         let response = &answer["response"];

@@ -87,21 +87,25 @@ async fn a_silent_client_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn connections_above_the_limit_wait_for_a_place() {
+async fn above_the_limit_a_new_connection_takes_the_place_of_the_one_that_is_idle_longest() {
     let limits = Limits {
-        connections: 1,
+        connections: 2,
         ..Limits::default()
     };
     let server = Test::start_with(limits).await;
-    let first = server.connect().await;
-    let (address, config) = (server.address, server.authority.client(BOTH));
-    let second = tokio::spawn(connect(address, "localhost", config));
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    assert!(!second.is_finished());
-    drop(first);
-    let mut second = second.await.unwrap().unwrap();
-    let answer = exchange(&mut second, &post("/mutate", REVIEW)).await;
-    assert_eq!(answer.status, 200);
+    let (mut first, mut second) = (server.connect().await, server.connect().await);
+    for stream in [&mut first, &mut second] {
+        let answer = exchange(stream, &post("/mutate", REVIEW)).await;
+        assert_eq!(answer.status, 200);
+        // They are told apart by milliseconds.
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let mut third = server.connect().await;
+    assert_eq!(first.read(&mut [0]).await.unwrap(), 0);
+    for stream in [&mut second, &mut third] {
+        let answer = exchange(stream, &post("/mutate", REVIEW)).await;
+        assert_eq!(answer.status, 200);
+    }
 }
 
 #[tokio::test]

@@ -80,6 +80,21 @@ pub(crate) fn crowd(bytes: usize) -> Vec<u8> {
     })
 }
 
+/// A pod review of about so many bytes: a container for each 4.5 kB, with as many environment variables as fit.
+#[allow(dead_code)] // each target uses a part of it
+pub(crate) fn sized(bytes: usize) -> Vec<u8> {
+    let count = (bytes / 4_500).max(1);
+    let with = |env| {
+        made(|object| {
+            let image = "registry.example/team/application:1.2.3";
+            containers(object, count, image, env);
+        })
+    };
+    let each = (with(20).len() - with(10).len()) / 10;
+    let rest = bytes.saturating_sub(with(10).len());
+    with(10 + rest / each)
+}
+
 pub(crate) fn all() -> Vec<Body> {
     use Endpoint::{Mutate, Validate};
     let mut recordings: Vec<_> = std::fs::read_dir(directory())

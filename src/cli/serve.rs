@@ -127,10 +127,11 @@ pub struct ServeArgs {
     )]
     pub max_inflight_bytes: usize,
 
-    /// Most connections to /mutate and /validate at a time; above it, new ones wait
+    /// Most connections to /mutate and /validate at a time; above it, an idle one is closed for each new one
     ///
-    /// Each takes a file descriptor: where the operating system allows fewer, fewer are served, and the log says so. The
-    /// admin port has a limit of its own.
+    /// Half-open ones go first, then the one that is idle longest, after a second at the earliest; while there is
+    /// none, new ones wait. Each takes a file descriptor: where the operating system allows fewer, fewer are served, and
+    /// the log says so. The admin port has a limit of its own.
     #[arg(
         long,
         env = "TRANSOM_MAX_CONNECTIONS",

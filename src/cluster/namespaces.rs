@@ -15,6 +15,7 @@ use kube::api::Api;
 use kube::core::PartialObjectMeta;
 use kube::{Client, ResourceExt};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::trouble::trouble;
 use super::watching::{Kind, News, Watch};
@@ -22,7 +23,7 @@ use crate::facts::NamespaceFacts;
 use crate::metrics::{Lookup, Metrics};
 use crate::server::Health;
 
-/// How long a review waits for the namespace it is in. The API server waits five seconds for us.
+/// How long a review waits at most for the namespace it is in.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// All namespaces, by name.
@@ -52,9 +53,11 @@ impl Namespaces {
     }
 
     /// Asks the API server for a namespace. One that does not exist has no labels; `None` if there is no
-    /// answer in time.
-    pub async fn ask(&self, name: &str) -> Option<NamespaceFacts> {
-        let asked = tokio::time::timeout(PATIENCE, self.api.get_opt(name)).await;
+    /// answer within a second, or half of the time until the deadline: the review is still to be answered then.
+    pub async fn ask(&self, name: &str, deadline: Instant) -> Option<NamespaceFacts> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let patience = PATIENCE.min(left / 2);
+        let asked = tokio::time::timeout(patience, self.api.get_opt(name)).await;
         let (result, facts) = match asked {
             Ok(Ok(Some(namespace))) => {
                 let facts = facts(&namespace);
@@ -69,10 +72,10 @@ impl Namespaces {
                 (Lookup::Failed, None)
             }
             Err(_) => {
-                let seconds = PATIENCE.as_secs();
+                let seconds = patience.as_secs_f32();
                 tracing::warn!(
                     namespace = name,
-                    "no news of a namespace within {seconds} s: its reviews are answered in mode warn at most"
+                    "no news of a namespace within {seconds:.1} s: its reviews are answered in mode warn at most"
                 );
                 (Lookup::Failed, None)
             }

@@ -19,11 +19,12 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use tower::Service;
 
 use super::guard::{Ended, Guard};
+use super::places::Places;
 use super::tls::Tls;
 use super::{Health, Limits};
 use failures::Failures;
@@ -49,8 +50,7 @@ pub(super) struct Gate {
     limits: Limits,
     health: Arc<Health>,
     stopped: watch::Receiver<bool>,
-    /// One permit for each connection. All of them are back when the last connection has ended.
-    places: Arc<Semaphore>,
+    places: Arc<Places>,
 }
 
 impl Gate {
@@ -67,21 +67,24 @@ impl Gate {
             limits,
             health,
             stopped,
-            places: Arc::new(Semaphore::new(limits.connections as usize)),
+            places: Places::new(limits.connections),
         })
     }
 
-    /// Accepts connections until the server stops, and then closes the listener.
+    /// Accepts connections until the server stops; then closes the listener, and each connection as soon as it
+    /// has answered.
     pub(super) async fn accept_forever(self: Arc<Self>, listener: TcpListener) {
         tokio::select! {
             () = self.accept_all(&listener) => {}
             () = self.stopped() => {}
         }
+        drop(listener);
+        self.places.clear();
     }
 
     /// Waits until no connection is left. Nothing must be accepted any more.
     pub(super) async fn ended(&self) {
-        let _ = self.places.acquire_many(self.limits.connections).await;
+        self.places.all_free().await;
     }
 
     /// A server that is gone has stopped, too.
@@ -91,12 +94,12 @@ impl Gate {
     }
 
     async fn accept_all(self: &Arc<Self>, listener: &TcpListener) {
-        // The semaphore is never closed, so there is always a place in the end.
-        while let Ok(place) = Arc::clone(&self.places).acquire_owned().await {
+        loop {
             let (stream, peer) = accept(listener).await;
+            let place = self.places.take().await;
             let gate = Arc::clone(self);
             tokio::spawn(async move {
-                if let Err(error) = gate.serve(stream, peer).await {
+                if let Err(error) = gate.serve(stream, peer, &place.guard).await {
                     tracing::debug!(%peer, "a connection ended: {error}");
                 }
                 drop(place);
@@ -104,19 +107,19 @@ impl Gate {
         }
     }
 
-    async fn serve(&self, stream: TcpStream, peer: SocketAddr) -> io::Result<()> {
+    async fn serve(&self, stream: TcpStream, peer: SocketAddr, guard: &Guard) -> io::Result<()> {
         // Answers are small and each is waited for.
         stream.set_nodelay(true)?;
         match &self.transport {
-            Transport::Plain => self.serve_http(stream).await,
+            Transport::Plain => self.serve_http(stream, guard).await,
             Transport::Tls(tls, failures) => {
                 let handshake = TlsAcceptor::from(tls.current()).accept(stream);
                 let shaken = tokio::select! {
                     shaken = tokio::time::timeout(self.limits.handshake, handshake) => shaken,
-                    () = self.stopped() => return Ok(()),
+                    () = guard.told() => return Ok(()),
                 };
                 match shaken.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
-                    Ok(stream) => self.serve_http(stream).await,
+                    Ok(stream) => self.serve_http(stream, guard).await,
                     Err(error) => {
                         failures.handshake(peer, &error);
                         Ok(())
@@ -126,11 +129,10 @@ impl Gate {
         }
     }
 
-    async fn serve_http<S>(&self, stream: S) -> io::Result<()>
+    async fn serve_http<S>(&self, stream: S, guard: &Guard) -> io::Result<()>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
-        let guard = Guard::default();
         let service = service_fn(|request: Request<Incoming>| {
             guard.request();
             let answer = self.router.clone().call(request.map(Body::new));
@@ -149,20 +151,16 @@ impl Gate {
             .serve_connection(TokioIo::new(guard.stream(stream)), service);
         let mut watch = guard.watch(connection, self.limits.idle, self.limits.head);
 
-        let ended = tokio::select! {
-            ended = &mut watch => ended,
-            () = self.stopped() => {
-                watch.connection().graceful_shutdown();
-                watch.await
-            }
-        };
-        match ended {
-            Ended::Done(done) => done.map_err(io::Error::other),
-            Ended::Idle => Err(io::Error::new(io::ErrorKind::TimedOut, "it was idle")),
-            Ended::Head => Err(io::Error::new(
-                io::ErrorKind::TimedOut,
-                "a request's head did not end",
-            )),
+        loop {
+            return match (&mut watch).await {
+                Ended::Told => {
+                    watch.connection().graceful_shutdown();
+                    continue;
+                }
+                Ended::Done(done) => done.map_err(io::Error::other),
+                Ended::Idle => Err(timed_out("it was idle")),
+                Ended::Head => Err(timed_out("a request's head did not end")),
+            };
         }
     }
 
@@ -174,6 +172,10 @@ impl Gate {
             response.headers_mut().insert(CONNECTION, close);
         }
     }
+}
+
+fn timed_out(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, what)
 }
 
 async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {

@@ -5,15 +5,17 @@
 //! retry a POST when it finds one closed, so the first must live; the second must die. So bytes and requests
 //! are noted here as they pass, and [`Guard::watch`] ends the connection when a phase lasts too long.
 //!
-//! Nothing here knows HTTP. `connection` puts it around each connection.
+//! The phases tell `places`, too, which connection is of least use when another wants in; one that is told to go
+//! hears of it here. Nothing here knows HTTP. `connection` puts it around each connection.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use futures_util::task::AtomicWaker;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -23,21 +25,48 @@ enum Phase {
     /// No request has begun. A response may still be on its way out, so this bounds a client that does
     /// not read, too.
     Idle = 0,
-    /// The first byte of a request has come; its head has not ended.
+    /// It is half-open: the first byte of a request has come, and its head has not ended. A connection
+    /// begins in this phase, with the handshake.
     Head = 1,
     /// A handler has the request. It has a time limit of its own for the body.
     Service = 2,
 }
 
-/// The phase of one connection, shared by its stream, its service and its watch.
-///
-/// All three run in the connection's one task, so the order of memory accesses does not matter. The number
-/// only grows: its remainder by three is the phase, and any change of it is a new phase, even if it is the
-/// same one after a whole request.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Guard(Arc<AtomicU64>);
+/// How long a connection may do nothing, once its place is wanted or the server ends. Heads come in one piece and
+/// handshakes take milliseconds; an idle connection that has just answered may have the next request on its
+/// way to it.
+const HURRY: Duration = Duration::from_secs(1);
+
+/// The phase of one connection, shared by its stream, its service and its watch; and whether it is to go.
+#[derive(Clone, Debug)]
+pub(super) struct Guard(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    began: Instant,
+    /// It only grows: its remainder by three is the phase, and any change of it is a new phase, even if it is
+    /// the same one after a whole request. Stream, service and watch run in the connection's one task, so the
+    /// order of memory accesses does not matter; who looks from outside may see what has just passed.
+    turn: AtomicU64,
+    /// When the phase began, if a handler does not have the request: in milliseconds since the connection began.
+    since: AtomicU64,
+    /// Somebody wants this connection to end.
+    told: AtomicBool,
+    task: AtomicWaker,
+}
 
 impl Guard {
+    /// For a connection whose handshake begins now.
+    pub(super) fn new() -> Self {
+        Self(Arc::new(Shared {
+            began: Instant::now(),
+            turn: AtomicU64::new(Phase::Head as u64),
+            since: AtomicU64::new(0),
+            told: AtomicBool::new(false),
+            task: AtomicWaker::new(),
+        }))
+    }
+
     /// A stream that tells this guard when a request begins.
     pub(super) fn stream<S>(&self, stream: S) -> Guarded<S> {
         Guarded {
@@ -59,31 +88,74 @@ impl Guard {
         self.advance_to(Phase::Idle);
     }
 
-    /// Drives a connection until it ends by itself, or a phase lasts too long.
+    /// Drives a connection, from the end of its handshake until it ends by itself, or a phase lasts too long.
     pub(super) fn watch<F: Future>(
         &self,
         connection: F,
         idle: Duration,
         head: Duration,
     ) -> Watch<F> {
+        self.advance_to(Phase::Idle);
+        let now = Instant::now();
         Watch {
             connection: Box::pin(connection),
             guard: self.clone(),
             idle,
             head,
-            since: self.turn(),
+            turn: self.begin(now),
+            since: now,
+            told: false,
             timer: Box::pin(sleep(idle)),
         }
     }
 
+    /// Has the connection end as soon as it can do so without cutting a request off.
+    pub(super) fn tell_to_go(&self) {
+        self.0.told.store(true, Ordering::Release);
+        self.0.task.wake();
+    }
+
+    /// Until it is told to go.
+    pub(super) async fn told(&self) {
+        std::future::poll_fn(|cx| self.poll_told(cx)).await;
+    }
+
+    /// How much sooner than others this connection should go, if it may be told to: half-open ones first, then
+    /// the one that rests longest.
+    pub(super) fn uselessness(&self, now: Instant) -> Option<(bool, Duration)> {
+        if self.0.told.load(Ordering::Relaxed) {
+            return None;
+        }
+        let since = Duration::from_millis(self.0.since.load(Ordering::Relaxed));
+        let age = now.saturating_duration_since(self.0.began + since);
+        let phase = phase(self.turn());
+        (phase != Phase::Service && age >= HURRY).then_some((phase == Phase::Head, age))
+    }
+
+    fn poll_told(&self, cx: &Context<'_>) -> Poll<()> {
+        self.0.task.register(cx.waker());
+        match self.0.told.load(Ordering::Acquire) {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }
+
     fn turn(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
+        self.0.turn.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the phase has begun, and which turn that is.
+    fn begin(&self, now: Instant) -> u64 {
+        let since = now.saturating_duration_since(self.0.began).as_millis();
+        let since = u64::try_from(since).unwrap_or(u64::MAX);
+        self.0.since.store(since, Ordering::Relaxed);
+        self.turn()
     }
 
     fn advance_to(&self, phase: Phase) {
         let turn = self.turn();
         let steps = (phase as u64 + 3 - turn % 3) % 3;
-        self.0.store(turn + steps, Ordering::Relaxed);
+        self.0.turn.store(turn + steps, Ordering::Relaxed);
     }
 
     fn byte_read(&self) {
@@ -101,15 +173,17 @@ fn phase(turn: u64) -> Phase {
     }
 }
 
-/// The connection ended by itself, or its time was up.
+/// What a watch has to tell.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Ended<T> {
-    /// By itself, with this.
+    /// The connection ended by itself, with this.
     Done(T),
     /// It was idle for too long.
     Idle,
     /// A request's head took too long.
     Head,
+    /// It was told to go, and has not ended yet: tell it so, and go on watching. Comes once.
+    Told,
 }
 
 /// See [`Guard::watch`].
@@ -118,8 +192,10 @@ pub(super) struct Watch<F> {
     guard: Guard,
     idle: Duration,
     head: Duration,
-    /// The turn that the timer was set for.
-    since: u64,
+    /// The turn that the timer was set for, and when it began.
+    turn: u64,
+    since: Instant,
+    told: bool,
     timer: Pin<Box<Sleep>>,
 }
 
@@ -127,6 +203,16 @@ impl<F> Watch<F> {
     /// The connection, to tell it something.
     pub(super) fn connection(&mut self) -> Pin<&mut F> {
         self.connection.as_mut()
+    }
+
+    /// From now on a head has less time, even one that has begun.
+    fn hurry(&mut self) {
+        self.told = true;
+        self.head = self.head.min(HURRY);
+        if phase(self.turn) == Phase::Head {
+            let end = self.since + self.head;
+            self.timer.as_mut().reset(end);
+        }
     }
 }
 
@@ -137,15 +223,21 @@ impl<F: Future> Future for Watch<F> {
         if let Poll::Ready(done) = self.connection.as_mut().poll(cx) {
             return Poll::Ready(Ended::Done(done));
         }
+        if !self.told && self.guard.poll_told(cx).is_ready() {
+            self.hurry();
+            return Poll::Ready(Ended::Told);
+        }
         let turn = self.guard.turn();
         let (limit, ended) = match phase(turn) {
             Phase::Idle => (self.idle, Ended::Idle),
             Phase::Head => (self.head, Ended::Head),
             Phase::Service => return Poll::Pending,
         };
-        if turn != self.since {
-            self.since = turn;
-            self.timer.as_mut().reset(Instant::now() + limit);
+        if turn != self.turn {
+            let now = Instant::now();
+            self.turn = self.guard.begin(now);
+            self.since = now;
+            self.timer.as_mut().reset(now + limit);
         }
         ready!(self.timer.as_mut().poll(cx));
         Poll::Ready(ended)
@@ -210,7 +302,8 @@ mod tests {
 
     #[test]
     fn a_phase_only_moves_on() {
-        let guard = Guard::default();
+        let guard = Guard::new();
+        guard.response();
         let phases = |guard: &Guard| phase(guard.turn());
         guard.byte_read();
         let head = guard.turn();
@@ -232,6 +325,6 @@ mod tests {
             "pipelined: its head was in the buffer"
         );
         guard.response();
-        assert_ne!(guard.turn(), 0, "another rest has its own time");
+        assert_ne!(guard.turn(), 3, "another rest has its own time");
     }
 }

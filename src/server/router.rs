@@ -5,14 +5,16 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::HttpBody;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
 use axum::http::header::{CONNECTION, CONTENT_TYPE, EXPECT, HeaderMap, RETRY_AFTER};
+use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use tokio::time::Instant;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::Limits;
@@ -77,15 +79,18 @@ async fn review(
         return unread(request, answer);
     }
     let (parts, mut body) = request.into_parts();
-    match body::read(&mut body, limits.body_bytes, limits.body, &budget).await {
-        Ok((bytes, _reserved)) => webhook::answer(endpoint, &bytes, &webhook).await,
+    let patience = patience(&parts.uri);
+    let deadline = Instant::now() + patience;
+    let time = limits.body.min(patience);
+    match body::read(&mut body, limits.body_bytes, time, &budget).await {
+        Ok((bytes, _reserved)) => webhook::answer(endpoint, &bytes, deadline, &webhook).await,
         Err(BodyError::TooLarge) => {
             metrics.error(Stage::BodyTooLarge);
             unread(Request::from_parts(parts, body), too_large(limits))
         }
         Err(BodyError::TooSlow) => {
             metrics.error(Stage::BodyTimeout);
-            closing(too_slow(limits))
+            closing(too_slow(time))
         }
         Err(BodyError::Overload) => {
             metrics.error(Stage::Overload);
@@ -126,6 +131,18 @@ fn closing(answer: Response) -> Response {
     ([(CONNECTION, "close")], answer).into_response()
 }
 
+/// How long the client waits: the API server writes the webhook's timeoutSeconds, 1 to 30, as `?timeout=10s`.
+/// Of others nothing is known, and 30 s is what Kubernetes allows at most.
+fn patience(uri: &Uri) -> Duration {
+    const MOST: u64 = 30;
+    let pairs = uri.query().unwrap_or_default().split('&');
+    let timeout = pairs
+        .filter_map(|pair| pair.strip_prefix("timeout="))
+        .next();
+    let seconds = timeout.and_then(|timeout| timeout.strip_suffix('s')?.parse().ok());
+    Duration::from_secs(seconds.map_or(MOST, |seconds: u64| seconds.min(MOST)))
+}
+
 /// Parameters such as `; charset=utf-8` change nothing: JSON is UTF-8.
 fn is_json(headers: &HeaderMap) -> bool {
     let Some(content_type) = headers.get(CONTENT_TYPE).and_then(|v| v.to_str().ok()) else {
@@ -156,12 +173,12 @@ fn too_large(limits: Limits) -> Response {
     )
 }
 
-fn too_slow(limits: Limits) -> Response {
+fn too_slow(time: Duration) -> Response {
     sentence(
         StatusCode::REQUEST_TIMEOUT,
         format!(
             "the body did not arrive within {} s: send all of it, in the length that was announced",
-            limits.body.as_secs_f32()
+            time.as_secs_f32()
         ),
     )
 }
@@ -220,6 +237,25 @@ mod tests {
         assert!(!response.headers().contains_key(RETRY_AFTER));
         let counted = "transom_errors_total{stage=\"panic\"} 1\n";
         assert!(metrics.render().contains(counted));
+    }
+
+    #[test]
+    fn the_client_waits_as_long_as_it_says() {
+        let patience = |uri: &'static str| patience(&Uri::from_static(uri)).as_secs();
+        assert_eq!(patience("/mutate?timeout=10s"), 10);
+        assert_eq!(patience("/mutate?a=b&timeout=1s"), 1);
+        for uri in [
+            "/mutate",
+            "/mutate?timeout",
+            "/mutate?timeout=",
+            "/mutate?timeout=-5s",
+            "/mutate?timeout=1m0s",
+            "/mutate?timeout=5",
+            "/mutate?timeout=99999999999999999999s",
+            "/mutate?timeout=31s",
+        ] {
+            assert_eq!(patience(uri), 30, "{uri}");
+        }
     }
 
     async fn panics() -> &'static str {

@@ -47,7 +47,8 @@ impl Webhook {
     /// The response to a review.
     pub(crate) async fn answer(&self, endpoint: Endpoint, review: &Value) -> Value {
         let body = review.to_string();
-        let answer = webhook::answer(endpoint, body.as_bytes(), &self.state).await;
+        let deadline = (Instant::now() + PATIENCE).into();
+        let answer = webhook::answer(endpoint, body.as_bytes(), deadline, &self.state).await;
         let answer = answer.into_body().collect().await.unwrap().to_bytes();
         let mut answer: Value = serde_json::from_slice(&answer).unwrap();
         answer["response"].take()

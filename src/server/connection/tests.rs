@@ -14,6 +14,8 @@ use crate::server::{AppState, router};
 use crate::webhook::WebhookState;
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: transom\r\n\r\n";
+const SLOW: &[u8] = b"POST /slow HTTP/1.1\r\nHost: transom\r\nContent-Length: 0\r\n\r\n";
+const LARGE: &[u8] = b"GET /large HTTP/1.1\r\nHost: transom\r\n\r\n";
 const HALF_A_HEAD: &[u8] = b"GET / HTTP/1.1\r\nHost: tra";
 
 #[tokio::test(start_paused = true)]
@@ -92,15 +94,13 @@ async fn pipelined_requests_are_answered() {
 #[tokio::test(start_paused = true)]
 async fn a_slow_handler_is_not_idle() {
     let (mut client, _server) = connect();
-    let slow = b"POST /slow HTTP/1.1\r\nHost: transom\r\nContent-Length: 0\r\n\r\n";
-    answers(&mut client, slow).await;
+    answers(&mut client, SLOW).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_does_not_read_is_not_waited_for() {
     let (mut client, server) = connect();
-    let large = b"GET /large HTTP/1.1\r\nHost: transom\r\n\r\n";
-    client.write_all(large).await.unwrap();
+    client.write_all(LARGE).await.unwrap();
     let began = Instant::now();
     assert!(server.await.unwrap().is_err());
     assert_eq!(began.elapsed().as_secs(), 180);
@@ -108,29 +108,104 @@ async fn a_client_that_does_not_read_is_not_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn stopping_closes_what_is_idle_and_finishes_what_is_not() {
-    let (stop, stopped) = watch::channel(false);
-    let (mut idle, _server) = connect_until(stopped.clone());
+    let gate = gate(paths(), 3);
+    let [mut unused, mut idle, mut busy] = [(); 3].map(|()| enter(&gate).0);
     answers(&mut idle, REQUEST).await;
-    let (mut busy, _server) = connect_until(stopped);
-    let slow = b"POST /slow HTTP/1.1\r\nHost: transom\r\nContent-Length: 0\r\n\r\n";
-    busy.write_all(slow).await.unwrap();
+    busy.write_all(SLOW).await.unwrap();
     sleep(Duration::from_secs(1)).await;
 
-    stop.send_replace(true);
+    gate.places.clear();
+    assert_eq!(seconds_until_closed(&mut unused).await, 0);
     assert_eq!(seconds_until_closed(&mut idle).await, 0);
     let mut answer = String::new();
     busy.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     assert!(answer.contains("\r\nconnection: close\r\n"), "{answer}");
+    gate.ended().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn stopping_hurries_a_head_and_answers_it_if_it_comes() {
+    let gate = gate(paths(), 2);
+    let [mut one, mut other] = [(); 2].map(|()| enter(&gate).0);
+    let (first, second) = REQUEST.split_at(9);
+    for client in [&mut one, &mut other] {
+        client.write_all(first).await.unwrap();
+    }
+    sleep(Duration::from_millis(500)).await;
+
+    gate.places.clear();
+    let mut answer = String::new();
+    one.write_all(second).await.unwrap();
+    one.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+    assert_eq!(seconds_until_closed(&mut other).await, 0, "not ten");
+    gate.ended().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_every_place_taken_who_is_idle_longest_makes_room() {
+    let gate = gate(paths(), 3);
+    let [mut oldest, mut used, mut newest] = [(); 3].map(|()| enter(&gate).0);
+    for client in [&mut used, &mut oldest, &mut newest] {
+        sleep(Duration::from_secs(40)).await;
+        answers(client, REQUEST).await;
+    }
+    sleep(Duration::from_secs(40)).await;
+    answers(&mut used, REQUEST).await;
+    sleep(Duration::from_secs(40)).await;
+    let (mut newcomer, _server) = enter(&gate);
+    answers(&mut newcomer, REQUEST).await;
+    assert_eq!(seconds_until_closed(&mut oldest).await, 0);
+    for client in [&mut used, &mut newest] {
+        answers(client, REQUEST).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_every_place_taken_half_a_head_makes_room_before_an_idle_one() {
+    let gate = gate(paths(), 2);
+    let [mut idle, mut half] = [(); 2].map(|()| enter(&gate).0);
+    answers(&mut idle, REQUEST).await;
+    sleep(Duration::from_secs(60)).await;
+    half.write_all(HALF_A_HEAD).await.unwrap();
+    sleep(Duration::from_secs(2)).await;
+    let (mut newcomer, _server) = enter(&gate);
+    answers(&mut newcomer, REQUEST).await;
+    assert_eq!(seconds_until_closed(&mut half).await, 0);
+    answers(&mut idle, REQUEST).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_being_answered_makes_no_room() {
+    let gate = gate(paths(), 1);
+    let (mut busy, _server) = enter(&gate);
+    busy.write_all(SLOW).await.unwrap();
+    sleep(Duration::from_secs(60)).await;
+    let (mut newcomer, _server) = enter(&gate);
+    answers(&mut busy, b"").await;
+    answers(&mut newcomer, REQUEST).await;
+    assert_eq!(seconds_until_closed(&mut busy).await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_does_not_read_and_so_does_not_go_is_passed_over() {
+    let gate = gate(paths(), 2);
+    let [mut deaf, mut idle] = [(); 2].map(|()| enter(&gate).0);
+    deaf.write_all(LARGE).await.unwrap();
+    sleep(Duration::from_secs(60)).await;
+    answers(&mut idle, REQUEST).await;
+    sleep(Duration::from_secs(60)).await;
+    let (mut newcomer, _server) = enter(&gate);
+    answers(&mut newcomer, REQUEST).await;
+    assert_eq!(seconds_until_closed(&mut idle).await, 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn draining_makes_each_answer_the_last() {
-    let (_stop, stopped) = watch::channel(false);
-    let gate = gate(paths(), stopped);
+    let gate = gate(paths(), 1);
     gate.health.drain();
-    let (mut client, stream) = duplex(64 * 1024);
-    tokio::spawn(async move { gate.serve_http(stream).await });
+    let (mut client, _server) = enter(&gate);
     client.write_all(REQUEST).await.unwrap();
     let mut answer = String::new();
     client.read_to_string(&mut answer).await.unwrap();
@@ -138,15 +213,33 @@ async fn draining_makes_each_answer_the_last() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_does_not_come_is_told_so_and_closed() {
-    let (_stop, stopped) = watch::channel(false);
-    let metrics = Arc::new(Metrics::new());
-    let state = AppState {
-        webhook: Arc::new(WebhookState::new(Policy::default(), Arc::clone(&metrics))),
-        metrics,
-        limits: Limits::default(),
+async fn who_finds_no_room_may_stay_unless_the_server_drains() {
+    let limits = Limits {
+        inflight_bytes: 1,
+        ..Limits::default()
     };
-    let (mut client, _server) = connect_to(router(state), stopped);
+    let gate = gate(reviews(limits), 1);
+    let (mut client, _server) = enter(&gate);
+    let request = b"POST /mutate HTTP/1.1\r\nHost: transom\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+    for drains in [false, false, true] {
+        if drains {
+            gate.health.drain();
+        }
+        client.write_all(request).await.unwrap();
+        let head = head(&mut client).await;
+        assert!(head.starts_with("HTTP/1.1 503 "), "{head}");
+        assert!(head.contains("\r\nretry-after: 1\r\n"), "{head}");
+        assert_eq!(head.contains("\r\nconnection: close\r\n"), drains);
+        let length = head.split("content-length: ").nth(1).unwrap();
+        let length = length.split('\r').next().unwrap().parse().unwrap();
+        client.read_exact(&mut vec![0; length]).await.unwrap();
+    }
+    assert_eq!(seconds_until_closed(&mut client).await, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_does_not_come_is_told_so_and_closed() {
+    let (mut client, _server) = enter(&gate(reviews(Limits::default()), 1));
     let half = b"POST /mutate HTTP/1.1\r\nHost: transom\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
     client.write_all(half).await.unwrap();
     let began = Instant::now();
@@ -160,33 +253,38 @@ async fn a_body_that_does_not_come_is_told_so_and_closed() {
 }
 
 fn connect() -> (DuplexStream, JoinHandle<io::Result<()>>) {
-    let (stop, stopped) = watch::channel(false);
-    let (client, server) = connect_until(stopped);
-    // A sender that is gone would stop the connection.
+    enter(&gate(paths(), 1))
+}
+
+/// A connection that comes in here once there is a place.
+fn enter(gate: &Arc<Gate>) -> (DuplexStream, JoinHandle<io::Result<()>>) {
+    let (client, stream) = duplex(1024);
+    let gate = Arc::clone(gate);
     let server = tokio::spawn(async move {
-        let _stop = stop;
-        server.await.unwrap()
+        let place = gate.places.take().await;
+        gate.serve_http(stream, &place.guard).await
     });
     (client, server)
 }
 
-fn connect_until(stopped: watch::Receiver<bool>) -> (DuplexStream, JoinHandle<io::Result<()>>) {
-    connect_to(paths(), stopped)
-}
-
-fn connect_to(
-    router: Router,
-    stopped: watch::Receiver<bool>,
-) -> (DuplexStream, JoinHandle<io::Result<()>>) {
-    let (client, stream) = duplex(1024);
-    let gate = gate(router, stopped);
-    let server = tokio::spawn(async move { gate.serve_http(stream).await });
-    (client, server)
-}
-
-fn gate(router: Router, stopped: watch::Receiver<bool>) -> Arc<Gate> {
+fn gate(router: Router, connections: u32) -> Arc<Gate> {
+    let limits = Limits {
+        connections,
+        ..Limits::default()
+    };
+    // Nobody listens here, so nothing is to be stopped.
+    let (_, stopped) = watch::channel(false);
     let health = Arc::new(Health::default());
-    Gate::new(Transport::Plain, router, Limits::default(), health, stopped)
+    Gate::new(Transport::Plain, router, limits, health, stopped)
+}
+
+fn reviews(limits: Limits) -> Router {
+    let metrics = Arc::new(Metrics::new());
+    router(AppState {
+        webhook: Arc::new(WebhookState::new(Policy::default(), Arc::clone(&metrics))),
+        metrics,
+        limits,
+    })
 }
 
 fn paths() -> Router {
@@ -200,15 +298,19 @@ fn paths() -> Router {
 /// Sends, and reads the head of one answer with its two bytes of body, if it has any.
 async fn answers(client: &mut DuplexStream, request: &[u8]) {
     client.write_all(request).await.unwrap();
-    let mut answer = Vec::new();
-    while !answer.ends_with(b"\r\n\r\n") {
-        answer.push(client.read_u8().await.unwrap());
-    }
-    let answer = String::from_utf8(answer).unwrap();
+    let answer = head(client).await;
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     if answer.contains("content-length: 2\r\n") {
         assert_eq!(client.read_u16().await.unwrap(), u16::from_be_bytes(*b"ok"));
     }
+}
+
+async fn head(client: &mut DuplexStream) -> String {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(client.read_u8().await.unwrap());
+    }
+    String::from_utf8(head).unwrap()
 }
 
 async fn seconds_until_closed(client: &mut DuplexStream) -> u64 {

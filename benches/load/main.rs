@@ -1,0 +1,64 @@
+//! The whole server under load, over HTTPS, beside a *null* server of the same libraries that reads
+//! the body, finds the uid and allows: what Transom costs beyond the bytes on the wire.
+//!
+//! Both are processes of their own (`process`), this one is their client (`client`). They have their
+//! turns in short rounds, and what is told are medians of the ratios of a round, so that the mood of
+//! the machine drops out. `just bench` runs it; with `--docs` it writes what is in `docs/`.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
+#![allow(clippy::print_stdout, clippy::print_stderr)] // it is what the program is for
+
+#[path = "../bodies/mod.rs"]
+mod bodies;
+#[path = "../../tests/support/client.rs"]
+mod support;
+
+mod client;
+mod machine;
+mod measure;
+mod null;
+mod plot;
+mod process;
+mod report;
+mod request;
+mod rounds;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use measure::Plan;
+
+/// Transom under load, beside a server of the same libraries that decides nothing.
+#[derive(Parser)]
+struct Args {
+    /// Short rounds and few of them, to see that it works
+    #[arg(long)]
+    quick: bool,
+    /// Write the tables into docs/performance.md, and docs/load.svg and docs/load.json
+    #[arg(long)]
+    docs: bool,
+    /// What cargo gives to every benchmark
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() -> ExitCode {
+    if let Some(directory) = std::env::var_os(process::NULL) {
+        null::serve(directory.as_ref());
+        return ExitCode::SUCCESS;
+    }
+    if !cfg!(target_os = "linux") {
+        eprintln!("SKIPPED: load: CPU time and memory of the servers are read from Linux' /proc");
+        return ExitCode::SUCCESS;
+    }
+    let args = Args::parse();
+    let plan = match args.quick {
+        true => Plan::QUICK,
+        false => Plan::FULL,
+    };
+    let results = client::runtime().block_on(measure::all(&plan));
+    let text = report::markdown(&results);
+    println!("{text}");
+    report::write(&results, &text, args.docs);
+    ExitCode::SUCCESS
+}

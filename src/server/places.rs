@@ -1,0 +1,160 @@
+//! How many connections there are at a time, and which one goes when another wants in.
+//!
+//! A client that holds idle connections must not keep the others out, and a client must not find the
+//! connection closed that it is using. So with every place taken, that connection goes which has done nothing for
+//! longest, but not less than a second: a half-open one if there is any, else an idle one. One whose request
+//! is being answered never goes. Until somebody goes, the newcomer waits.
+//!
+//! What a connection is doing it tells itself, to its `guard`. Used by `connection`.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout};
+
+use super::guard::Guard;
+
+/// How long to wait for somebody to go before the next is asked to.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// The places of one listener.
+#[derive(Debug)]
+pub(super) struct Places {
+    size: u32,
+    /// One permit for each place. All of them are back when the last connection has ended.
+    free: Arc<Semaphore>,
+    /// Who has the others, by order of coming. Locked when a connection begins or ends, never for a request.
+    taken: Mutex<BTreeMap<u64, Guard>>,
+}
+
+/// A connection's place, given back when this is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) guard: Guard,
+    number: u64,
+    places: Arc<Places>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Places {
+    pub(super) fn new(size: u32) -> Arc<Self> {
+        Arc::new(Self {
+            size,
+            free: Arc::new(Semaphore::new(size as usize)),
+            taken: Mutex::default(),
+        })
+    }
+
+    /// Waits for a place, and has others make room if there is none.
+    pub(super) async fn take(self: &Arc<Self>) -> Place {
+        loop {
+            if self.free.available_permits() == 0 {
+                self.make_room();
+            }
+            // The semaphore is never closed: an error is that time is up.
+            let free = Arc::clone(&self.free).acquire_owned();
+            if let Ok(Ok(permit)) = timeout(PATIENCE, free).await {
+                return self.seat(permit);
+            }
+        }
+    }
+
+    /// Tells every connection to end as soon as it can do so without cutting a request off.
+    pub(super) fn clear(&self) {
+        self.taken().values().for_each(Guard::tell_to_go);
+    }
+
+    /// Waits until no connection is left.
+    pub(super) async fn all_free(&self) {
+        let _ = self.free.acquire_many(self.size).await;
+    }
+
+    fn make_room(&self) {
+        let now = Instant::now();
+        let taken = self.taken();
+        let useless = taken
+            .values()
+            .filter_map(|guard| Some((guard.uselessness(now)?, guard)));
+        if let Some((_, guard)) = useless.max_by_key(|(uselessness, _)| *uselessness) {
+            tracing::debug!(
+                places = self.size,
+                "every place is taken: a connection is closed for a new one"
+            );
+            guard.tell_to_go();
+        }
+    }
+
+    fn seat(self: &Arc<Self>, permit: OwnedSemaphorePermit) -> Place {
+        let guard = Guard::new();
+        let mut taken = self.taken();
+        let number = taken.last_key_value().map_or(0, |(last, _)| last + 1);
+        taken.insert(number, guard.clone());
+        Place {
+            guard,
+            number,
+            places: Arc::clone(self),
+            _permit: permit,
+        }
+    }
+
+    fn taken(&self) -> MutexGuard<'_, BTreeMap<u64, Guard>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.places.taken().remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use tokio::time::sleep;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_handshake_that_does_not_end_makes_room_after_a_second() {
+        let places = Places::new(2);
+        let first = places.take().await;
+        sleep(Duration::from_millis(300)).await;
+        let second = places.take().await;
+        let began = Instant::now();
+        let guard = first.guard.clone();
+        let goes = async {
+            guard.told().await;
+            drop(first);
+        };
+        let (_third, ()) = tokio::join!(places.take(), goes);
+        assert_eq!(began.elapsed().as_millis(), 700);
+        assert!(second.guard.told().now_or_never().is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_is_asked_to_go_while_there_is_a_place() {
+        let places = Places::new(2);
+        let first = places.take().await;
+        sleep(Duration::from_secs(100)).await;
+        let _second = places.take().await;
+        assert!(first.guard.told().now_or_never().is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_is_asked_once_until_somebody_goes() {
+        let places = Places::new(2);
+        let both = [places.take().await, places.take().await];
+        sleep(Duration::from_secs(1)).await;
+        let newcomer = timeout(Duration::from_secs(60), places.take()).await;
+        assert!(newcomer.is_err());
+        for place in &both {
+            assert!(place.guard.told().now_or_never().is_some());
+        }
+        drop(both);
+        places.take().await;
+        assert!(places.taken().is_empty());
+    }
+}
