@@ -1,105 +1,11 @@
 //! Every field that is read, with a value of another type and with null.
 
-use crate::common::{
-    Answer, ask_with, assert_none, bytes, merge, pod, pointers, policy, review_of,
-};
+use crate::common::everything::everything;
+use crate::common::{Answer, ask_with, assert_none, bytes, pointers, policy, review_of};
 use serde_json::{Value, json};
 use transom::decision::Endpoint;
 use transom::facts::Facts;
 use transom::policy::Policy;
-
-/// A pod in which every field that the table reads has a value, of its own type.
-fn everything() -> Value {
-    let context = json!({
-        "runAsUser": 1, "runAsGroup": 1, "runAsNonRoot": true, "privileged": true,
-        "allowPrivilegeEscalation": true, "readOnlyRootFilesystem": true, "procMount": "Unmasked",
-        "seLinuxOptions": {"level": "s0"},
-        "appArmorProfile": {"type": "Localhost"},
-        "seccompProfile": {"type": "Localhost"},
-        "capabilities": {"add": ["NET_ADMIN"]},
-        "windowsOptions": {"hostProcess": false, "runAsUserName": "ContainerAdministrator"},
-    });
-    let exec = json!({"exec": {"command": ["sh"]}});
-    let container = json!({
-        "name": "main", "image": "app:ltsc2022",
-        "command": ["sh"], "args": ["sh"], "workingDir": "C:\\",
-        "livenessProbe": exec, "readinessProbe": exec, "startupProbe": exec,
-        "lifecycle": {"postStart": exec, "preStop": exec, "stopSignal": "SIGUSR1"},
-        "terminationMessagePath": "/a",
-        "restartPolicyRules": [{"action": "RestartAllContainers"}],
-        "volumeDevices": [{"name": "v"}],
-        "volumeMounts": [{
-            "subPath": "a", "subPathExpr": "b", "mountPropagation": "Bidirectional",
-            "recursiveReadOnly": "Enabled", "mountPath": "C:\\a",
-        }],
-        "resources": {
-            "limits": {"hugepages-2Mi": "2Mi", "cpu": "1", "memory": "1Gi"},
-            "requests": {"hugepages-2Mi": "2Mi", "cpu": "1", "memory": "2Gi"},
-        },
-        "securityContext": context,
-    });
-    let named = |name: &str, mut fields: Value| {
-        fields["name"] = json!(name);
-        fields
-    };
-    let items = json!({"defaultMode": 256, "items": [{"mode": 256}]});
-    let expression = json!({"key": "kubernetes.io/os", "operator": "In", "values": ["windows"]});
-    let mut object = pod(json!({
-        "nodeSelector": {"kubernetes.io/os": "windows"},
-        "os": {"name": "windows"},
-        "hostNetwork": true, "hostPID": true, "hostIPC": true, "hostUsers": false,
-        "shareProcessNamespace": true, "dnsPolicy": "ClusterFirstWithHostNet",
-        "dnsConfig": {"searches": ["a", "b"]},
-        "terminationGracePeriodSeconds": 5, "nodeName": "a", "runtimeClassName": "b",
-        "resources": {"limits": {"cpu": "1"}},
-        "tolerations": [{"key": "a", "operator": "Equal", "value": "b", "effect": "NoSchedule"}],
-        "affinity": {"nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{
-                "matchExpressions": [expression],
-                "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}],
-            }]},
-            "preferredDuringSchedulingIgnoredDuringExecution":
-                [{"preference": {"matchExpressions": [expression]}}],
-        }},
-        "securityContext": {
-            "runAsUser": 1, "runAsGroup": 1, "runAsNonRoot": true, "fsGroup": 1,
-            "fsGroupChangePolicy": "Always", "supplementalGroups": [1],
-            "supplementalGroupsPolicy": "Strict", "seLinuxChangePolicy": "Recursive",
-            "sysctls": [{"name": "a"}],
-            "seLinuxOptions": {"level": "s0"},
-            "appArmorProfile": {"type": "Localhost"},
-            "seccompProfile": {"type": "Localhost"},
-            "windowsOptions": {"hostProcess": false, "runAsUserName": "ContainerAdministrator"},
-        },
-        "containers": [container], "initContainers": [container], "ephemeralContainers": [container],
-        "volumes": [
-            named("a", json!({"emptyDir": {"medium": "Memory"}})),
-            named("b", json!({"hostPath": {"path": "/etc"}})),
-            named("c", json!({"secret": items, "configMap": items, "downwardAPI": items})),
-            named("d", json!({"projected": {"defaultMode": 256, "sources":
-                [{"secret": items, "configMap": items, "downwardAPI": items}]}})),
-            named("e", json!({"nfs": {}, "cephfs": {}, "rbd": {}, "glusterfs": {}, "fc": {},
-                "quobyte": {}, "storageos": {}, "scaleIO": {}, "flocker": {}, "portworxVolume": {},
-                "photonPersistentDisk": {}, "cinder": {}, "iscsi": {}, "flexVolume": {}, "csi": {},
-                "image": {}})),
-        ],
-    }));
-    merge(
-        &mut object["metadata"],
-        &json!({
-            "labels": {"kubernetes.io/os": "windows"},
-            "annotations": {
-                "transom.dev/os": "windows",
-                "container.apparmor.security.beta.kubernetes.io/main": "localhost/a",
-                "container.seccomp.security.alpha.kubernetes.io/main": "localhost/a",
-                "seccomp.security.alpha.kubernetes.io/pod": "localhost/a",
-                "experimental.windows.kubernetes.io/isolation-type": "hyperv",
-            },
-            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "controller": true}],
-        }),
-    );
-    object
-}
 
 /// `/spec/containers/0/name` as messages have it.
 fn dotted(pointer: &str) -> String {
