@@ -94,6 +94,8 @@ impl Envelope {
         let operation = if self.update { "UPDATE" } else { "CREATE" };
         let mut review = review_of(object, operation, old);
         let request = &mut review["request"];
+        // The API server writes it, whatever the object has there.
+        request["name"] = json!("a");
         request["userInfo"]["username"] = json!(self.user);
         request["dryRun"] = json!(self.dry_run);
         if self.ephemeral {

@@ -22,7 +22,7 @@ pub fn all() -> &'static [Policy] {
             "profile: kep-116".to_owned(),
             format!("{deny}\nlinuxGuard: true\nownedObjects: enforce"),
             format!("{warn}\nignorable: [WIN101, WIN301]\nplacement: {{setPodOS: never}}"),
-            "placement: {setPodOS: always, repair: false, osLabelKey: beta.kubernetes.io/os, tolerations: \
+            "placement: {setPodOS: always, repair: false, osLabelKey: example.com/os, tolerations: \
              [{key: a, operator: Exists}, {key: os, value: Win2022, builds: [10.0.20348]}]}"
                 .to_owned(),
             "mode: warn".to_owned(),
