@@ -40,7 +40,7 @@ fn answer(endpoint: Endpoint, body: &[u8], policy: &Policy, facts: &Facts) {
 }
 
 /// Whatever is told is a line that a terminal can be shown, and no book.
-pub fn sane(answer: &Answer) {
+pub(super) fn sane(answer: &Answer) {
     for warning in answer.warnings() {
         one_line(warning);
     }
