@@ -3,12 +3,14 @@
 //!
 //! The rows are made in a module for each class; here is what a row is, and that there are enough of them.
 
+mod content;
 mod envelope;
 mod fields;
 mod framing;
 mod heads;
 mod json;
 mod large;
+mod odd;
 mod run;
 mod slow;
 mod transport;
@@ -161,12 +163,14 @@ pub(crate) fn post(path: &str, body: &[u8]) -> Vec<u8> {
 /// All rows; those that take as long as a limit of the server are in `slow`.
 fn table() -> Vec<Bad> {
     [
+        content::rows(),
         envelope::rows(),
         fields::rows(),
         framing::rows(),
         heads::rows(),
         json::rows(),
         large::rows(),
+        odd::rows(),
         transport::rows(),
     ]
     .into_iter()

@@ -78,10 +78,7 @@ fn lengths(endpoint: &'static str) -> Vec<Bad> {
         Then::Serves,
     ));
     let long = move || request(endpoint, &length(REVIEW.len() + 10), REVIEW);
-    let wants = vec![Want::says(
-        400,
-        "the body ended before its announced length",
-    )];
+    let wants = vec![Want::says(400, "the body broke off before its end")];
     rows.push(
         Bad::bytes(
             "length: ten bytes more than there are",
@@ -131,12 +128,7 @@ fn lengths(endpoint: &'static str) -> Vec<Bad> {
 }
 
 fn chunks(endpoint: &'static str) -> Vec<Bad> {
-    let broken = || {
-        vec![Want::says(
-            400,
-            "the body ended before its announced length",
-        )]
-    };
+    let broken = || vec![Want::says(400, "the body broke off before its end")];
     let chunked = "Transfer-Encoding: chunked\r\n";
     let long = "a".repeat(20_000);
     let list = [

@@ -16,7 +16,7 @@ use crate::serve::Serve;
 /// What the program may take at the end, in kB. It was built without optimisation, and glibc keeps what it had.
 const BUDGET: u64 = 150 * 1024;
 
-/// What a client waits for before it takes a connection for one that stays open.
+/// TCP, with or without TLS.
 trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 
@@ -84,34 +84,8 @@ impl Table {
         let before = self.open.memory();
         let count = rows.len() + slow.len();
         let failures = runtime.block_on(async {
-            let mut failures = Vec::new();
-            let mut witness = self.https().await;
-            let mut kept = None;
-            for row in &rows {
-                // Every connection is used for what comes next, as long as it lives.
-                let connection = match (kept.take(), row.connection) {
-                    (Some(kept), Connection::Https) => Ok(kept),
-                    _ => self.dial(row.connection).await,
-                };
-                match held(row, connection).await {
-                    Ok(left) => kept = left,
-                    Err(problem) => failures.push(format!("{}: {problem}", row.name)),
-                }
-                if let Err(problem) = good(&mut witness).await {
-                    failures.push(format!("{}: afterwards, {problem}", row.name));
-                    witness = self.https().await;
-                }
-            }
-            let slow = slow.iter().map(async |row| {
-                let held = held(row, self.dial(row.connection).await).await;
-                held.err().map(|problem| format!("{}: {problem}", row.name))
-            });
-            failures.extend(
-                futures_util::future::join_all(slow)
-                    .await
-                    .into_iter()
-                    .flatten(),
-            );
+            let (mut failures, late) = tokio::join!(self.in_turn(&rows), self.at_once(&slow));
+            failures.extend(late);
             if let Err(problem) = good(&mut self.https().await).await {
                 failures.push(format!("at the end, {problem}"));
             }
@@ -122,6 +96,38 @@ impl Table {
             println!("{count} bad requests; resident before {before} kB, after {after} kB");
             assert!(after < BUDGET, "{after} kB are more than {BUDGET} kB");
         }
+    }
+
+    /// One after the other, and a good review after each.
+    async fn in_turn(&self, rows: &[Bad]) -> Vec<String> {
+        let mut failures = Vec::new();
+        let mut witness = self.https().await;
+        let mut kept = None;
+        for row in rows {
+            // A connection is used for what comes next, as long as it lives.
+            let connection = match (kept.take(), row.connection) {
+                (Some(kept), Connection::Https) => Ok(kept),
+                _ => self.dial(row.connection).await,
+            };
+            match held(row, connection).await {
+                Ok(left) => kept = left,
+                Err(problem) => failures.push(format!("{}: {problem}", row.name)),
+            }
+            if let Err(problem) = good(&mut witness).await {
+                failures.push(format!("{}: afterwards, {problem}", row.name));
+                witness = self.https().await;
+            }
+        }
+        failures
+    }
+
+    async fn at_once(&self, rows: &[Bad]) -> Vec<String> {
+        let all = rows.iter().map(async |row| {
+            let held = held(row, self.dial(row.connection).await).await;
+            held.err().map(|problem| format!("{}: {problem}", row.name))
+        });
+        let all = futures_util::future::join_all(all).await;
+        all.into_iter().flatten().collect()
     }
 
     async fn https(&self) -> Open {
