@@ -59,6 +59,10 @@ instructions:
 mutants *ARGS:
     cargo test --features mutants --test mutants -- {{ ARGS }}
 
+# Fuzz as many hours in all (needs cargo-fuzz and the nightly toolchain), or these targets: just fuzz 0.5 pod review
+fuzz HOURS *TARGETS:
+    fuzz/run {{ HOURS }} {{ TARGETS }}
+
 # Advisories, licences, bans and sources of the dependency tree (needs cargo-deny)
 deny:
     cargo deny check

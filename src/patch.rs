@@ -53,7 +53,7 @@ impl Change {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
-    /// `spec.os`, whole: a path into an absent object would be refused.
+    /// `spec.os.name`, or `spec.os` whole: a path into an absent object would be refused.
     AddOs,
     AddSelector,
     /// The node selector for Linux.
@@ -123,6 +123,10 @@ impl Patch {
             out.push_str(separator);
             separator = ",";
             match operation {
+                Operation::AddOs if pod.os.is_some() => {
+                    begin("add", &spec, "/os/name", out);
+                    out.push_str(r#""windows""#);
+                }
                 Operation::AddOs => {
                     begin("add", &spec, "/os", out);
                     out.push_str(r#"{"name":"windows"}"#);

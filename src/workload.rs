@@ -162,6 +162,7 @@ pub(crate) const FIELDS: &[Demand] = &[
     Demand::bool(Spec, "hostNetwork", Role::HostNetwork),
     Demand::map(Spec, "volumes[*]", Role::Volume),
     Demand::text(Spec, "volumes[*].name", Role::Name),
+    Demand::map(Spec, "os", Role::PodOs),
     Demand::text(Spec, "os.name", Role::OsName),
     Demand::map(Spec, "nodeSelector", Role::NodeSelector),
     Demand::text(Spec, "nodeSelector{*}", Role::None),
@@ -200,6 +201,7 @@ pub(crate) struct Pod<'t, 'a> {
     pub(crate) spec: Option<At>,
     pub(crate) containers: Vec<Container>,
     pub(crate) windows: WindowsOptions,
+    pub(crate) os: Option<At>,
     pub(crate) os_name: Option<At>,
     pub(crate) node_selector: Option<At>,
     pub(crate) node_name: Option<At>,
@@ -234,6 +236,7 @@ impl<'t, 'a> Pod<'t, 'a> {
             spec: tape.child(at, Role::Spec),
             containers: Vec::with_capacity(4),
             windows: WindowsOptions::default(),
+            os: None,
             os_name: None,
             node_selector: None,
             node_name: None,
@@ -257,6 +260,7 @@ impl<'t, 'a> Pod<'t, 'a> {
     fn note(&mut self, at: At) {
         let tape = self.tape;
         match tape.role(at) {
+            Role::PodOs => self.os = Some(at),
             Role::OsName => self.os_name = Some(at),
             Role::NodeSelector => self.node_selector = Some(at),
             Role::NodeName => self.node_name = Some(at),

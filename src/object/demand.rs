@@ -40,6 +40,7 @@ pub(crate) enum Role {
     Template,
     JobTemplate,
     // the pod
+    PodOs,
     OsName,
     NodeSelector,
     NodeName,

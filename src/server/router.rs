@@ -104,7 +104,7 @@ async fn review(
             metrics.error(Stage::Malformed);
             sentence(
                 StatusCode::BAD_REQUEST,
-                "the body ended before its announced length: send the whole AdmissionReview",
+                "the body broke off before its end, or is in chunks that are none: send the whole AdmissionReview",
             )
         }
     }

@@ -113,6 +113,7 @@ impl Identity {
         let key = PrivateKeyDer::from_pem_slice(key).map_err(IdentityError::KeyPem)?;
         let key = CertifiedKey::from_der(chain, key, &ring::default_provider())
             .map_err(IdentityError::Pair)?;
+        sign(&key).map_err(IdentityError::Pair)?;
         Ok(Self {
             key,
             not_before,
@@ -137,6 +138,18 @@ impl Identity {
     pub fn leaf(&self) -> &[u8] {
         self.key.cert.first().map_or(&[], |leaf| leaf.as_ref())
     }
+}
+
+/// Signs something, as each handshake will. Not all parts of an RSA key are held against each other when it is
+/// read, and with one in which they disagree every handshake would fail.
+fn sign(key: &CertifiedKey) -> Result<(), rustls::Error> {
+    let provider = ring::default_provider();
+    let schemes = provider
+        .signature_verification_algorithms
+        .supported_schemes();
+    let signer = key.key.choose_scheme(&schemes);
+    let signer = signer.ok_or_else(|| rustls::Error::General("it signs nothing".to_owned()))?;
+    signer.sign(b"transom").map(drop)
 }
 
 /// In the place of a certificate that is still to come.

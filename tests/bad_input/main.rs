@@ -3,11 +3,18 @@
 //! subject; here is what they share.
 #![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
+#[path = "../support/client.rs"]
+mod client;
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../support/program.rs"]
+mod program;
+#[path = "../support/serve.rs"]
+mod serve;
 
 mod every_field;
 mod not_reviews;
+mod served;
 mod size;
 mod text;
 mod unreadable;

@@ -2,6 +2,9 @@
 #![allow(dead_code)] // each test target uses a part of it
 #![allow(clippy::unwrap_used, clippy::expect_used)] // Outside of a test function clippy does not see a test.
 
+pub(crate) mod everything;
+pub(crate) mod manifests;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
