@@ -30,7 +30,7 @@ e2e *ARGS:
 demo:
     TRANSOM_DEMO=1 KUBEBUILDER_ASSETS=${KUBEBUILDER_ASSETS:-$(tests/assets/build)} cargo test --quiet --test e2e
 
-# Load over HTTPS beside a null server, or another benchmark: just bench --bench review -- patched
+# The server under load beside a null server, or another benchmark: just bench --bench review -- patched
 bench *ARGS='--bench load':
     cargo bench {{ ARGS }}
 

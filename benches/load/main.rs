@@ -3,7 +3,7 @@
 //!
 //! Both are processes of their own (`process`), this one is their client (`client`). They have their
 //! turns in short rounds, and what is told are medians of the ratios of a round, so that the mood of
-//! the machine drops out. `just bench` runs it; with `--docs` it writes what is in `docs/`.
+//! the machine drops out. `just bench` runs it; `just bench --bench load -- --docs` writes what is in `docs/`.
 #![allow(clippy::unwrap_used, clippy::expect_used)] // a panic is the report
 #![allow(clippy::print_stdout, clippy::print_stderr)] // it is what the program is for
 

@@ -8,7 +8,7 @@ use crate::measure::{Closed, Open, Percentiles, Results};
 use crate::plot;
 
 /// The part of docs/performance.md that is written by this program.
-const BEGIN: &str = "<!-- Written by `just bench --docs`: begin -->\n";
+const BEGIN: &str = "<!-- Written by `just bench --bench load -- --docs`: begin -->\n";
 const END: &str = "<!-- end -->\n";
 
 pub(crate) fn markdown(results: &Results) -> String {
