@@ -7,7 +7,7 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
 use crate::bodies;
 use crate::client::{Authority, BOTH, admin, connect};
-use crate::load::{Answered, Call, Client, Load, closed};
+use crate::load::{Answered, Call, Client, closed, paced};
 use crate::proc;
 use crate::replica::Replica;
 use crate::scenario::{Size, block_on};
@@ -30,7 +30,6 @@ pub(crate) fn descriptors(size: Size) {
         closed(&client, &calls, 8, Duration::from_millis(200))
             .await
             .must_be_right();
-        let load = Load::start(&client, &calls, 50.0);
         let mut others = Vec::new();
         for _ in 0..3 * DESCRIPTORS {
             let tls = authority.client(BOTH);
@@ -39,7 +38,8 @@ pub(crate) fn descriptors(size: Size) {
         tokio::time::sleep(Duration::from_millis(500)).await;
         let (began, before) = (Instant::now(), proc::cpu(replica.id()));
         let _ = replica.serve.log_so_far();
-        tokio::time::sleep(time).await;
+        // No more of them than there are connections already: one more would have to wait, too.
+        let tally = paced(&client, &calls, 8, time, Duration::from_millis(100)).await;
         let cpu = proc::cpu(replica.id()) - before;
         let told = replica.serve.log_so_far();
         let told = told
@@ -52,7 +52,6 @@ pub(crate) fn descriptors(size: Size) {
             admin(replica.serve.admin_address, "/livez"),
         );
         let probed = probed.await.is_ok_and(|told| told == "ok");
-        let tally = load.end().await;
         println!(
             "{DESCRIPTORS} descriptors, {} more clients for {:.0} s: {} in use, {:.0} ms of CPU, told {told} times; \
              probes are {}",

@@ -20,7 +20,7 @@ use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -98,6 +98,8 @@ pub(crate) struct Client {
     uses: u32,
     pub(crate) dialled: AtomicUsize,
     deadline: Duration,
+    /// A place for each connection that it may have.
+    places: Semaphore,
 }
 
 struct Connection {
@@ -116,6 +118,16 @@ impl Client {
             uses: u32::MAX,
             dialled: AtomicUsize::new(0),
             deadline: DEADLINE,
+            places: Semaphore::new(Semaphore::MAX_PERMITS),
+        }
+    }
+
+    /// Has no more connections than it keeps when they rest: calls wait for one of them. Without, a client that has
+    /// fallen behind shakes hands for each call and falls behind the more.
+    pub(crate) fn bounded(self) -> Self {
+        Self {
+            places: Semaphore::new(IDLE_CONNECTIONS),
+            ..self
         }
     }
 
@@ -136,6 +148,7 @@ impl Client {
 
     /// One call, at most [`Client::waiting`] long; or how it failed.
     pub(crate) async fn call(&self, call: &Call) -> Result<Answered, String> {
+        let _place = self.places.acquire().await.unwrap();
         let asked = timeout(self.deadline, self.ask(call)).await;
         let (status, answer) = asked.map_err(|_| "not answered in time".to_owned())??;
         match status {

@@ -10,8 +10,8 @@ use crate::scenario::{Size, block_on};
 
 /// Calls wait, and none is lost: neither those that came before the pause, nor those of it.
 pub(crate) fn stopped(size: Size) {
-    // Longer than every time limit that a request meets.
-    let (rounds, pause) = size.of((1, 2), (10, 12));
+    // Not as long as a head or a body may take: half of one would be given up then, when the rest has not come yet.
+    let (rounds, pause) = size.of((1, 2), (10, 8));
     block_on(async {
         let authority = Authority::new();
         let replica = Replica::start(&authority, &[]);
@@ -21,13 +21,14 @@ pub(crate) fn stopped(size: Size) {
             Call::learn_known(&client, "patched pod").await,
             Call::learn_known(&client, "padded").await,
         ]);
-        let load = Load::start(&client, &(calls as _), 100.0);
+        let load = Load::start(&client, &(calls as _), 50.0);
         for _ in 0..rounds {
             tokio::time::sleep(Duration::from_secs(1)).await;
             replica.serve.signal("STOP");
             tokio::time::sleep(Duration::from_secs(pause)).await;
             replica.serve.signal("CONT");
-            tokio::time::sleep(Duration::from_secs(2)).await;
+            // Until what has waited is answered.
+            tokio::time::sleep(Duration::from_secs(pause)).await;
         }
         let tally = load.end().await;
         println!("{rounds} pauses of {pause} s; {tally}");

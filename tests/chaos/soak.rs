@@ -44,9 +44,8 @@ pub(crate) fn soak(size: Size) {
     block_on(async {
         let authority = Authority::new();
         let replica = Replica::start(&authority, &[]);
-        let client = Arc::new(
-            Client::new(authority.client(BOTH), &[replica.serve.address]).dialling(10_000),
-        );
+        let client = Client::new(authority.client(BOTH), &[replica.serve.address]);
+        let client = Arc::new(client.dialling(10_000).bounded());
         let mut calls = Vec::new();
         for (name, count) in MIX {
             for _ in 0..count {
