@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use plotters::prelude::SeriesLabelPosition::{LowerLeft, LowerRight};
 use plotters::prelude::*;
 
 use crate::measure::Closed;
@@ -37,18 +38,9 @@ pub(crate) fn write(rows: &[Closed], file: &Path) {
     let area = SVGBackend::new(file, (960, 400)).into_drawing_area();
     area.fill(&WHITE).unwrap();
     let (left, right) = area.split_horizontally(480);
-    let (lower, upper) = (
-        SeriesLabelPosition::LowerLeft,
-        SeriesLabelPosition::UpperLeft,
-    );
-    panel(&left, &sizes, "requests a second", &THROUGHPUT, lower);
-    panel(
-        &right,
-        &sizes,
-        "milliseconds to the answer",
-        &LATENCY,
-        upper,
-    );
+    let (requests, milliseconds) = ("requests a second", "milliseconds to the answer");
+    panel(&left, &sizes, requests, &THROUGHPUT, LowerLeft);
+    panel(&right, &sizes, milliseconds, &LATENCY, LowerRight);
     area.present().unwrap();
 }
 
