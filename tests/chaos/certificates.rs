@@ -29,17 +29,19 @@ enum Before {
 
 /// Several servers at a time, as each looks at its files every two seconds.
 pub(crate) fn swapped(size: Size) {
-    let (servers, swaps) = size.of((5, 1), (10, 100));
+    let (servers, swaps, rate) = size.of((5, 1, 30.0), (10, 100, 300.0));
     block_on(async {
         let authority = Authority::new();
         let replicas: Vec<_> = (0..servers)
             .map(|_| Replica::start(&authority, &[]))
             .collect();
         let addresses: Vec<_> = replicas.iter().map(|one| one.serve.address).collect();
-        let client = Client::new(authority.client(BOTH), &addresses).dialling(3);
+        let client = Client::new(authority.client(BOTH), &addresses)
+            .dialling(3)
+            .bounded();
         let client = Arc::new(client);
         let calls = Arc::new([Call::learn_known(&client, "patched pod").await]);
-        let load = Load::start(&client, &(calls as _), 300.0);
+        let load = Load::start(&client, &(calls as _), rate);
         let all = replicas.iter().enumerate().map(async |(number, replica)| {
             let mut refused = 0;
             for swap in 0..swaps {

@@ -23,7 +23,7 @@ fn text(mode: &str, turn: usize) -> String {
 
 /// Several servers at a time, as each looks at its file every two seconds.
 pub(crate) fn swapped(size: Size) {
-    let (servers, swaps) = size.of((4, 2), (10, 100));
+    let (servers, swaps, rate) = size.of((4, 2, 30.0), (10, 100, 300.0));
     block_on(async {
         let authority = Authority::new();
         let mounts: Vec<_> = (0..servers).map(|_| tempfile::tempdir().unwrap()).collect();
@@ -35,7 +35,11 @@ pub(crate) fn swapped(size: Size) {
             replicas.push(Replica::start(&authority, &flags));
         }
         let addresses: Vec<_> = replicas.iter().map(|one| one.serve.address).collect();
-        let client = Arc::new(Client::new(authority.client(BOTH), &addresses).dialling(20));
+        let client = Arc::new(
+            Client::new(authority.client(BOTH), &addresses)
+                .dialling(20)
+                .bounded(),
+        );
 
         // What each mode answers, of a server of its own.
         let mut either = None;
@@ -53,7 +57,7 @@ pub(crate) fn swapped(size: Size) {
             }
         }
         let calls: Arc<[Call]> = Arc::new([either.unwrap()]);
-        let load = Load::start(&client, &calls, 300.0);
+        let load = Load::start(&client, &calls, rate);
 
         let all = replicas
             .iter()

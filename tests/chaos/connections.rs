@@ -117,20 +117,19 @@ impl Attack {
 
 /// Of ten connections, four say nothing, five half of a ClientHello, and one half of a request's head.
 async fn half(number: usize, address: SocketAddr, tls: ClientConfig) -> std::io::Result<()> {
-    let mut byte = [0];
     match number % 10 {
         0 => {
             let mut stream = connect(address, "localhost", tls).await?;
             stream.write_all(HALF_HEAD).await?;
             stream.flush().await?;
-            stream.read(&mut byte).await?;
+            stream.read_u8().await?;
         }
         kind => {
             let mut stream = TcpStream::connect(address).await?;
             if kind < 6 {
                 stream.write_all(HALF_HELLO).await?;
             }
-            stream.read(&mut byte).await?;
+            stream.read_u8().await?;
         }
     }
     Ok(())

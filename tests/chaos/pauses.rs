@@ -11,11 +11,13 @@ use crate::scenario::{Size, block_on};
 /// Calls wait, and none is lost: neither those that came before the pause, nor those of it.
 pub(crate) fn stopped(size: Size) {
     // Not as long as a head or a body may take: half of one would be given up then, when the rest has not come yet.
-    let (rounds, pause) = size.of((1, 2), (10, 8));
+    let (rounds, pause) = size.of((1, 2), (5, 8));
     block_on(async {
         let authority = Authority::new();
         let replica = Replica::start(&authority, &[]);
-        let client = Client::new(authority.client(BOTH), &[replica.serve.address]).dialling(20);
+        let client = Client::new(authority.client(BOTH), &[replica.serve.address])
+            .dialling(20)
+            .bounded();
         let client = Arc::new(client);
         let calls = Arc::new([
             Call::learn_known(&client, "patched pod").await,

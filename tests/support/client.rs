@@ -79,7 +79,7 @@ impl Authority {
     /// As [`Authority::leaf`], with an RSA key, which is always the same one.
     pub(crate) fn rsa_leaf(&self) -> (String, String) {
         let key = KeyPair::from_pem(include_str!("rsa.key")).unwrap();
-        self.sign_key(key, LOCAL, ExtendedKeyUsagePurpose::ServerAuth, 4096, &[])
+        self.sign_key(&key, LOCAL, ExtendedKeyUsagePurpose::ServerAuth, 4096, &[])
     }
 
     /// As [`Authority::leaf`]; its time is over.
@@ -114,12 +114,12 @@ impl Authority {
         subject: &[(DnType, &str)],
     ) -> (String, String) {
         let key = KeyPair::generate().unwrap();
-        self.sign_key(key, names, purpose, until, subject)
+        self.sign_key(&key, names, purpose, until, subject)
     }
 
     fn sign_key(
         &self,
-        key: KeyPair,
+        key: &KeyPair,
         names: &[&str],
         purpose: ExtendedKeyUsagePurpose,
         until: i32,
@@ -133,7 +133,7 @@ impl Authority {
         params.extended_key_usages = vec![purpose];
         params.not_before = rcgen::date_time_ymd(2000, 1, 1);
         params.not_after = rcgen::date_time_ymd(until, 1, 1);
-        let leaf = params.signed_by(&key, &self.0).unwrap();
+        let leaf = params.signed_by(key, &self.0).unwrap();
         (leaf.pem(), key.serialize_pem())
     }
 
