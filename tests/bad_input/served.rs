@@ -197,6 +197,15 @@ fn the_table_has_more_than_two_hundred_names() {
     assert!(by_hand.count() >= 200);
     // The page tells how many there are.
     let page = include_str!("../../docs/reliability.md");
+    let count = format!(
+        "{},{:03} bad requests",
+        names.len() / 1_000,
+        names.len() % 1_000
+    );
+    assert!(
+        page.contains(&count),
+        "docs/reliability.md should have {count}"
+    );
     for (class, count) in classes {
         let line = format!("| {class} | {count} |");
         assert!(
