@@ -17,9 +17,11 @@ pub mod pod;
 mod policies;
 pub mod review;
 
-/// The targets by name.
-#[allow(dead_code)] // The test's.
-pub const TARGETS: [(&str, fn(&[u8])); 5] = [
+/// A target's name, and what it does with bytes.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All of them.
+pub const TARGETS: [Target; 5] = [
     ("config", config::run),
     ("manifest", manifest::run),
     ("pair", pair::run),

@@ -44,8 +44,10 @@ pub(crate) fn patch(object: &mut Value, element: Option<&str>, options: &Options
         .or(element)
         .unwrap_or_default()
         .to_owned();
-    if let Some(items) = object.get_mut("items").and_then(Value::as_array_mut) {
-        let element = kind.strip_suffix("List").filter(|kind| !kind.is_empty());
+    if let Some(element) = kind.strip_suffix("List")
+        && let Some(items) = object.get_mut("items").and_then(Value::as_array_mut)
+    {
+        let element = Some(element).filter(|kind| !kind.is_empty());
         return items
             .iter_mut()
             .for_each(|item| patch(item, element, options));

@@ -259,27 +259,25 @@ fn chunks(endpoint: &'static str) -> Vec<Bad> {
 
 fn pipelines(endpoint: &'static str) -> Vec<Bad> {
     let path = format!("/{endpoint}");
-    let review = post(&path, REVIEW.as_bytes());
-    let bad = post(&path, b"{]");
+    let review = move || post(&path, REVIEW.as_bytes());
+    let path = format!("/{endpoint}");
+    let bad = move || post(&path, b"{]");
     let hundred = {
         let review = review.clone();
-        move || review.repeat(100)
+        move || review().repeat(100)
     };
     let mixed = {
-        let (review, bad) = (review.clone(), bad.clone());
-        move || [&review[..], &bad, &review, &bad].concat()
+        let review = review.clone();
+        move || [review(), bad(), review(), bad()].concat()
     };
     let unread = {
         let review = review.clone();
         move || {
             let text = b"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
-            [&text[..], &review].concat()
+            [&text[..], &review()].concat()
         }
     };
-    let nonsense = {
-        let review = review.clone();
-        move || [&review[..], b"\x16\x03\x01\x00\x05 HTTP\r\n\r\n"].concat()
-    };
+    let nonsense = move || [&review()[..], b"\x16\x03\x01\x00\x05 HTTP\r\n\r\n"].concat();
     let refused = || Want::says(400, NOT_JSON);
     vec![
         Bad::bytes(

@@ -15,7 +15,10 @@ pub(super) fn rows() -> Vec<Bad> {
 }
 
 /// Where something large stands, and what is said of it there.
-type Place = (&'static str, fn(&str) -> String, fn(&'static str) -> Want);
+type Place = (&'static str, Within, fn(&'static str) -> Want);
+
+/// A review with this value in it.
+type Within = fn(&str) -> String;
 
 const PLACES: &[Place] = &[
     (
@@ -91,7 +94,7 @@ fn keys(endpoint: &'static str) -> Vec<Bad> {
             Bad::body(&name, endpoint, body, want(endpoint))
         })
         .collect();
-    let kept: [(&str, fn(&str) -> String); 3] = [
+    let kept: [(&str, Within); 3] = [
         ("the node selector", |value| {
             pod_text("").replace(r#"{"kubernetes.io/os":"windows"}"#, value)
         }),

@@ -75,16 +75,16 @@ impl Table {
         }
     }
 
-    /// Holds each row against the program, those that take their time all at once.
-    pub(super) fn hold(self, rows: Vec<Bad>, slow: Vec<Bad>) {
+    /// Holds each row against the program, those that take their time all at once. What it had of memory before
+    /// and has afterwards, in kB, where that can be told.
+    pub(super) fn hold(self, rows: &[Bad], slow: &[Bad]) -> Option<[u64; 2]> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap();
         let before = self.open.memory();
-        let count = rows.len() + slow.len();
         let failures = runtime.block_on(async {
-            let (mut failures, late) = tokio::join!(self.in_turn(&rows), self.at_once(&slow));
+            let (mut failures, late) = tokio::join!(self.in_turn(rows), self.at_once(slow));
             failures.extend(late);
             if let Err(problem) = good(&mut self.https().await).await {
                 failures.push(format!("at the end, {problem}"));
@@ -92,10 +92,9 @@ impl Table {
             failures
         });
         crate::common::assert_none(&failures);
-        if let (Some(before), Some(after)) = (before, self.open.memory()) {
-            println!("{count} bad requests; resident before {before} kB, after {after} kB");
-            assert!(after < BUDGET, "{after} kB are more than {BUDGET} kB");
-        }
+        let (before, after) = (before?, self.open.memory()?);
+        assert!(after < BUDGET, "{after} kB are more than {BUDGET} kB");
+        Some([before, after])
     }
 
     /// One after the other, and a good review after each.
