@@ -33,7 +33,7 @@ pub(crate) fn rolling(size: Size) {
             rollouts: 1,
             drain: 8,
             removal: Duration::from_secs(1),
-            rate: 100.0,
+            rate: 30.0,
         },
         Plan {
             rollouts: 100,
@@ -45,6 +45,7 @@ pub(crate) fn rolling(size: Size) {
     let without = Plan {
         rollouts: plan.rollouts.div_ceil(10),
         drain: 0,
+        // Often enough that somebody dials the one that is gone.
         rate: 300.0,
         ..plan
     };
