@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use transom::decision::Endpoint;
 use transom::facts::Facts;
 use transom::policy::Policy;
+use transom::rules::{self, Owner};
 
 /// `/spec/containers/0/name` as messages have it.
 pub(crate) fn dotted(pointer: &str) -> String {
@@ -151,4 +152,39 @@ fn takes_nulls_for_absent_fields() {
         assert_eq!(with.findings(), without.findings(), "{pointer}");
         assert_eq!(with.allowed, without.allowed, "{pointer}");
     }
+}
+
+/// The pod with all fields has those of the rule table, so that a new rule's are tried, too.
+#[test]
+fn the_pod_with_all_fields_has_those_of_every_rule() {
+    let object = everything();
+    let fields = rules::all().flat_map(|rule| rule.fields());
+    let fields = fields.filter(|field| field.of != Owner::Service);
+    let paths = fields.flat_map(|field| field.paths().collect::<Vec<_>>());
+    let missing: Vec<_> = paths.filter(|path| !has(&object, path)).collect();
+    assert_none(&missing);
+}
+
+/// Whether a value has a field at this path, in any element of a list, under any key that starts as it does.
+fn has(value: &Value, path: &str) -> bool {
+    let path = path.trim_start_matches('.');
+    if path.is_empty() {
+        return true;
+    }
+    let element = ["[*]", "[0]"].iter().find_map(|any| path.strip_prefix(any));
+    if let Some(rest) = element {
+        let list = value.as_array().into_iter().flatten();
+        return list.into_iter().any(|element| has(element, rest));
+    }
+    let (key, rest) = match path.strip_prefix("[\"") {
+        Some(quoted) => quoted.split_once("\"]").unwrap(),
+        None => path.split_at(path.find(['.', '[']).unwrap_or(path.len())),
+    };
+    let is_meant = |name: &str| match key.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == key,
+    };
+    let map = value.as_object().into_iter().flatten();
+    map.into_iter()
+        .any(|(name, value)| is_meant(name) && has(value, rest))
 }

@@ -42,7 +42,11 @@ pub(crate) fn everything() -> Value {
     let items = json!({"defaultMode": 256, "items": [{"mode": 256}]});
     let expression = json!({"key": "kubernetes.io/os", "operator": "In", "values": ["windows"]});
     let mut object = pod(json!({
-        "nodeSelector": {"kubernetes.io/os": "windows"},
+        "nodeSelector": {
+            "kubernetes.io/os": "windows",
+            "beta.kubernetes.io/os": "windows",
+            "node.kubernetes.io/windows-build": "10.0.20348",
+        },
         "os": {"name": "windows"},
         "hostNetwork": true, "hostPID": true, "hostIPC": true, "hostUsers": false,
         "shareProcessNamespace": true, "dnsPolicy": "ClusterFirstWithHostNet",
