@@ -126,7 +126,9 @@ impl Cluster {
         self.kwok = Some(Process::start(path, "kwok", &kwok, "KILL"));
         let cluster = self.namespace(LOOPBACK, &[]);
         cluster.create(include_str!("nodes.yaml"));
-        cluster.ok(&["wait", "--for=condition=Ready", "nodes", "--all"]);
+        // Several control planes may be starting at a time.
+        let patience = format!("--timeout={}s", PATIENCE.as_secs());
+        cluster.ok(&["wait", "--for=condition=Ready", "nodes", "--all", &patience]);
         // The API server finds webhooks through a Service: this one leads to our own machine.
         let service = json!({
             "apiVersion": "v1", "kind": "Service", "metadata": {"name": LOOPBACK},
