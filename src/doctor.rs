@@ -32,7 +32,7 @@ use std::fmt::{self, Display, Formatter};
 pub use census::Census;
 pub use output::{json, text};
 pub use selector::Labels;
-pub use serving::watched_config;
+pub use serving::{Source, watched_config};
 pub use snapshot::{Asked, Cluster, Installation, Part, Served, Settings};
 
 /// How it stands.

@@ -22,7 +22,7 @@ pub(super) const NAMESPACE_LABELS: Check = Check {
 pub(super) const POD_SECURITY: Check = Check {
     name: "pod-security",
     looks_at: "no namespace enforces Pod Security at a version before v1.25, which does not know `spec.os`",
-    helps: "a later `enforce-version`, or the label `transom.dev/set-pod-os: never`",
+    helps: "a later `enforce-version`, or [what such a namespace asks for](coexistence.md#pod-security)",
     needs: &[Part::Namespaces, Part::ConfigMap],
     run: pod_security,
 };
@@ -106,6 +106,9 @@ fn pod_security(cluster: &Cluster) -> Told {
             let value = labels.get(&format!("pod-security.kubernetes.io/{key}"));
             value.map(String::as_str)
         };
+        if name == "kube-system" || facts.mode == Some(Mode::Off) {
+            continue;
+        }
         // The other levels ask a Windows pod for nothing that it cannot have. Without a label it is the API server's.
         let is_strict = matches!(label("enforce"), None | Some("restricted"));
         let by_label = facts.set_pod_os.filter(|_| watches);
@@ -121,7 +124,8 @@ fn pod_security(cluster: &Cluster) -> Told {
                  Linux alone, or is refused",
                 Few(&names)
             ),
-            "label it pod-security.kubernetes.io/enforce-version=v1.25 or later, or transom.dev/set-pod-os=never",
+            "label it pod-security.kubernetes.io/enforce-version=v1.25 or later; transom.dev/set-pod-os=never says that it is \
+             meant so",
         )
     });
     or_ok(found.collect(), || {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use super::objects::Node;
 use super::selector::is_part_of;
-use super::snapshot::{class_facts, facts_of, known};
+use super::snapshot::{asking, class_facts, facts_of, known};
 use super::{Check, Cluster, Few, Part, Told, Unasked, count, fail, ok, or_ok, quantity, warn};
 use crate::facts::{NodeFacts, Taint};
-use crate::os::{Os, class_os};
+use crate::os::{Condition, Os, class_os};
 use crate::placement::Toleration;
 
 pub(super) const WINDOWS_NODES: Check = Check {
@@ -195,10 +195,24 @@ fn tolerations(cluster: &Cluster) -> Told {
 fn untainted_nodes(cluster: &Cluster) -> Told {
     let guard = cluster.settings()?.policy.linux_guard;
     let nodes = some_windows(cluster)?;
+    // Where only evidence is asked about, the guard does not see the pods that it is for.
+    let one = cluster.installation().ok().flatten();
+    let is_blind = one.is_some_and(|one| {
+        let mutating = one.mutating.into_iter().flat_map(asking);
+        let mut conditions = mutating.flat_map(|entry| &entry.match_conditions);
+        conditions.any(|condition| condition.name == Condition::Evidence.name())
+    });
     let open = nodes.iter().filter(|(_, f)| lasting(f).next().is_none());
     let open: Vec<_> = open.map(|(node, _)| node.metadata.name.as_str()).collect();
     Ok(vec![match (open.is_empty(), guard) {
         (true, _) => ok("every Windows node has a taint"),
+        (false, true) if is_blind => warn(
+            format!(
+                "no taint on {}, and the Linux guard is on and is not asked about the pods that it is for",
+                Few(&open)
+            ),
+            "webhook.matchConditions=notLinux in the chart",
+        ),
         (false, true) => ok(format!(
             "no taint on {}: the Linux guard keeps other pods away",
             Few(&open)

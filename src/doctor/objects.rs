@@ -256,6 +256,40 @@ pub struct Container {
     pub volume_mounts: Vec<Mount>,
 }
 
+impl Container {
+    /// What `transom serve` is given for a flag with a value, by the flag or by its environment variable.
+    #[must_use]
+    pub fn value_of(&self, flag: &str) -> Option<&str> {
+        let mut args = self.args.iter();
+        let by_flag = args.find_map(|arg| {
+            let rest = arg.strip_prefix(flag)?;
+            match rest.strip_prefix('=') {
+                Some(value) => Some(Some(value)),
+                None if rest.is_empty() => Some(None),
+                None => None,
+            }
+        });
+        match by_flag {
+            Some(Some(value)) => Some(value),
+            Some(None) => args.next().map(String::as_str),
+            None => self.variable(flag),
+        }
+    }
+
+    /// Whether it is given a flag without a value, by the flag or by its environment variable.
+    #[must_use]
+    pub fn has(&self, flag: &str) -> bool {
+        self.args.iter().any(|arg| arg == flag) || self.variable(flag) == Some("true")
+    }
+
+    fn variable(&self, flag: &str) -> Option<&str> {
+        let name = flag.trim_start_matches('-').replace('-', "_");
+        let name = format!("TRANSOM_{}", name.to_uppercase());
+        let variable = self.env.iter().find(|variable| variable.name == name)?;
+        Some(&variable.value)
+    }
+}
+
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)] // as Kubernetes has it

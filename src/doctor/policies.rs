@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::objects::KyvernoPolicy;
 use super::snapshot::known;
 use super::{Check, Cluster, Few, Part, Told, ok, or_ok, warn};
+use crate::workload::Kind;
 
 pub(super) const KYVERNO: Check = Check {
     name: "kyverno",
@@ -34,7 +35,7 @@ fn kyverno(cluster: &Cluster) -> Told {
                       label transom.dev/set-pod-os=never";
         (!wants.is_empty()).then(|| {
             let text = format!(
-                "{name} asks every pod for {}, which a pod with spec.os.name: windows cannot have",
+                "{name} asks pods for {}, which a pod with spec.os.name: windows cannot have",
                 Few(&wants)
             );
             warn(text, remedy)
@@ -66,6 +67,9 @@ fn wanted(policy: &KyvernoPolicy) -> Vec<String> {
     }
     let mut wanted = Vec::new();
     for rule in spec["rules"].as_array().into_iter().flatten() {
+        if !is_about_pods(&rule["match"]) {
+            continue;
+        }
         let validate = &rule["validate"];
         let of_rule = validate["failureAction"].as_str();
         let action = of_rule.or_else(|| spec["validationFailureAction"].as_str());
@@ -87,6 +91,20 @@ fn wanted(policy: &KyvernoPolicy) -> Vec<String> {
     wanted
 }
 
+/// Whether a rule is for a kind that carries pods: `Pod`, `apps/v1/Deployment`, `*`; also if it does not say.
+fn is_about_pods(matching: &Value) -> bool {
+    let any = matching["any"].as_array().into_iter().flatten();
+    let all = matching["all"].as_array().into_iter().flatten();
+    let filters = any.chain(all).chain([matching]);
+    let kinds = filters.flat_map(|filter| filter["resources"]["kinds"].as_array());
+    let mut kinds = kinds.flatten().filter_map(Value::as_str).peekable();
+    let carries = |kind: &str| {
+        let name = kind.rsplit(['/', '.']).next().unwrap_or(kind);
+        name == "*" || Kind::ALL.iter().any(|kind| kind.name() == name)
+    };
+    kinds.peek().is_none() || kinds.any(carries)
+}
+
 /// Whether a validation asks for a field.
 type Asks = fn(&Value) -> bool;
 
@@ -97,7 +115,7 @@ const FIELDS: &[(&str, Asks)] = &[
         has_key(value, "allowPrivilegeEscalation")
     }),
     ("capabilities.drop", |value| {
-        has_key(value, "drop") || has_text(value, "capabilities.drop")
+        has_path(value, "capabilities", "drop") || has_text(value, "capabilities.drop")
     }),
     ("seccompProfile", |value| has_key(value, "seccompProfile")),
 ];
@@ -108,6 +126,17 @@ fn has_key(value: &Value, wanted: &str) -> bool {
             .iter()
             .any(|(key, value)| key == wanted || has_key(value, wanted)),
         Value::Array(list) => list.iter().any(|value| has_key(value, wanted)),
+        _ => false,
+    }
+}
+
+/// Whether there is one key anywhere below another.
+fn has_path(value: &Value, above: &str, wanted: &str) -> bool {
+    match value {
+        Value::Object(map) => map.iter().any(|(key, value)| {
+            (key == above && has_key(value, wanted)) || has_path(value, above, wanted)
+        }),
+        Value::Array(list) => list.iter().any(|value| has_path(value, above, wanted)),
         _ => false,
     }
 }

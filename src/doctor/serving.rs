@@ -70,9 +70,9 @@ fn certificate(cluster: &Cluster) -> Told {
     let log = "look at the log of transom serve and at /readyz?verbose of its pods";
     let der = match &served.certificate {
         Ok(der) => der,
-        // It says what helps.
+        // Behind the last semicolon it says what helps.
         Err(why) => {
-            let (why, remedy) = why.split_once("; ").unwrap_or((why, log));
+            let (why, remedy) = why.rsplit_once("; ").unwrap_or((why, log));
             return Ok(vec![fail(why, remedy)]);
         }
     };
@@ -160,14 +160,28 @@ fn failure_policy(cluster: &Cluster) -> Told {
     let name = service_name(one)?;
     let ready = ready(cluster)?;
     let pods: BTreeSet<_> = ready.iter().copied().map(identity).collect();
+    if pods.is_empty() {
+        // That is told of the endpoints.
+        return Err(Unasked::Nothing);
+    }
     let nodes: BTreeSet<_> = ready
         .iter()
         .filter_map(|e| e.node_name.as_deref())
         .collect();
     let deployment = cluster.deployment()?;
     let wanted = deployment.and_then(|deployment| deployment.spec.replicas);
+    let wanted = wanted.unwrap_or_default();
     let mut found = Vec::new();
-    if pods.len().max(wanted.unwrap_or_default()) < 2 {
+    if pods.len() < 2 && wanted > 1 {
+        found.push(warn(
+            format!(
+                "failurePolicy is Fail, and {} of {wanted} replicas is ready behind Service {name}: while none is, what is for \
+                 Windows is refused",
+                pods.len()
+            ),
+            "kubectl get and describe the pods behind it, look at their log and at /readyz?verbose",
+        ));
+    } else if pods.len() < 2 {
         found.push(warn(
             format!(
                 "failurePolicy is Fail, with {} behind Service {name}: while none is ready, what is for Windows is refused",
@@ -175,7 +189,7 @@ fn failure_policy(cluster: &Cluster) -> Told {
             ),
             "replicaCount of 2 or more (values-ha.yaml of the chart has 3), or failurePolicy: Ignore",
         ));
-    } else if pods.len() > 1 && nodes.len() == 1 {
+    } else if nodes.len() == 1 {
         found.push(warn(
             format!(
                 "failurePolicy is Fail, and all {} replicas are on {}: when it goes, what is for Windows is refused",
@@ -197,8 +211,12 @@ fn failure_policy(cluster: &Cluster) -> Told {
         ));
     }
     or_ok(found, || {
+        let budget = match deployment {
+            Some(_) => " and a PodDisruptionBudget",
+            None => "; they are of no Deployment, so nothing is said of their PodDisruptionBudget",
+        };
         format!(
-            "Fail, with {} on {} and a PodDisruptionBudget",
+            "Fail, with {} on {}{budget}",
             count(pods.len(), "replica"),
             count(nodes.len(), "node")
         )
@@ -214,22 +232,40 @@ fn has_budget(cluster: &Cluster, deployment: &Deployment) -> Result<bool, Unaske
     }))
 }
 
-/// The ConfigMap that the replicas read their configuration from, and the key in it; nothing if they are given none, or
-/// not by a ConfigMap.
-#[must_use]
-pub fn watched_config(cluster: &Cluster) -> Option<(String, String)> {
-    let deployment = cluster.deployment().ok()??;
+/// Where the replicas have their configuration from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// They are given none.
+    Defaults,
+    /// A key of a ConfigMap.
+    ConfigMap {
+        /// The ConfigMap's name.
+        name: String,
+        /// The key in it.
+        key: String,
+    },
+}
+
+/// Where the replicas have their configuration from.
+///
+/// # Errors
+/// It cannot be seen: who they are, or what their file is.
+pub fn watched_config(cluster: &Cluster) -> Result<Source, String> {
+    let deployment = cluster.deployment().map_err(|_| "it was not asked for");
+    let deployment = deployment?.ok_or("no Deployment is behind the Service")?;
     let pod = &deployment.spec.template.spec;
-    pod.containers.iter().find_map(|container| {
-        let mut args = container.args.iter();
-        let file = args.find_map(|arg| arg.strip_prefix("--config="))?;
-        let (mount, key) = container.volume_mounts.iter().find_map(|mount| {
-            let directory = mount.mount_path.trim_end_matches('/');
-            let key = file.strip_prefix(directory)?.strip_prefix('/')?;
-            Some((mount, key))
-        })?;
+    let mut containers = pod.containers.iter();
+    let given = containers.find_map(|container| Some((container, container.value_of("--config")?)));
+    let Some((container, file)) = given else {
+        return Ok(Source::Defaults);
+    };
+    let mounted = container.volume_mounts.iter().find_map(|mount| {
+        let directory = mount.mount_path.trim_end_matches('/');
+        let key = file.strip_prefix(directory)?.strip_prefix('/')?;
         let volume = pod.volumes.iter().find(|v| v.name == mount.name)?;
         let name = volume.config_map.as_ref()?.name.clone();
-        Some((name, key.to_owned()))
-    })
+        let key = key.to_owned();
+        Some(Source::ConfigMap { name, key })
+    });
+    mounted.ok_or_else(|| format!("{file} is not of a ConfigMap"))
 }

@@ -293,15 +293,8 @@ impl Cluster {
         let Ok(Some(deployment)) = self.deployment() else {
             return true;
         };
-        let variable = flag.trim_start_matches('-').replace('-', "_");
-        let variable = format!("TRANSOM_{}", variable.to_uppercase());
-        deployment.spec.template.spec.containers.iter().any(|c| {
-            let by_flag = c.args.iter().any(|arg| arg == flag);
-            by_flag
-                || c.env
-                    .iter()
-                    .any(|env| env.name == variable && env.value == "true")
-        })
+        let mut containers = deployment.spec.template.spec.containers.iter();
+        containers.any(|container| container.has(flag))
     }
 
     /// The nodes as the webhook knows them.

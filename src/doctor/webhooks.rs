@@ -2,7 +2,7 @@
 //!
 //! Not here: who answers (`serving`), and the webhooks of others (`others`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -168,7 +168,7 @@ fn ca_bundle(cluster: &Cluster) -> Told {
         match trouble.ends_with(" left") {
             true => warn(text, FILLED_BY),
             false => fail(
-                format!("{text}: API servers trust the webhook only if its CA is one of their own machines'"),
+                format!("{text}: API servers do not trust the webhook"),
                 FILLED_BY,
             ),
         }
@@ -223,6 +223,7 @@ fn match_conditions(cluster: &Cluster) -> Told {
         }
     }
     used.dedup();
+    stale.dedup();
     if !stale.is_empty() {
         let text = format!(
             "the matchConditions of {} are of another version or configuration: Windows pods may pass unseen",
@@ -231,8 +232,16 @@ fn match_conditions(cluster: &Cluster) -> Told {
         let remedy = "helm upgrade to the chart of the version that runs; by hand: transom config conditions --config FILE";
         return Ok(vec![warn(text, remedy)]);
     }
+    let others = one.asking().flat_map(|entry| &entry.match_conditions);
+    let others: BTreeSet<_> = others.map(|condition| &condition.name).collect();
     Ok(vec![ok(match used.as_slice() {
-        [] => "every object is asked about: there are no matchConditions of Transom".to_owned(),
+        [] if others.is_empty() => {
+            "every object is asked about: there are no matchConditions".to_owned()
+        }
+        [] => format!(
+            "none of this version; what is asked about is decided by {}",
+            Few(&others.iter().collect::<Vec<_>>())
+        ),
         used => format!("{}, for the configuration in force", Few(used)),
     })])
 }

@@ -117,6 +117,15 @@ pub(crate) const OF_THE_CLUSTER: &[Change] = &[
             windows_1(c).spec.taints.clear();
             configure(c, "linuxGuard: true");
         },
+        &["warn untainted-nodes"],
+    ),
+    (
+        "no taint, a guard, and all is asked about",
+        |c| {
+            windows_1(c).spec.taints.clear();
+            configure(c, "linuxGuard: true");
+            entries(c).for_each(|e| e.match_conditions.clear());
+        },
         &[],
     ),
     (
@@ -230,6 +239,28 @@ pub(crate) const OF_THE_CLUSTER: &[Change] = &[
                 &json!({"podSecurity": {"level": "restricted", "version": "v1.29"}}),
                 "Enforce",
             );
+        },
+        &["warn kyverno"],
+    ),
+    (
+        "Kyverno for something else than pods",
+        |c| {
+            let pattern = json!({"pattern": {"spec": {"capabilities": {"drop": ["ALL"]}}}});
+            let mut other = kyverno(&pattern, "enforce");
+            other["spec"]["rules"][0]["match"] =
+                json!({"any": [{"resources": {"kinds": ["NetworkPolicy"]}}]});
+            c.kyverno = Ok(of(json!([other])));
+        },
+        &[],
+    ),
+    (
+        "Kyverno for Deployments",
+        |c| {
+            let pattern = json!({"pattern": {"spec": {"capabilities": {"drop": ["ALL"]}}}});
+            let mut other = kyverno(&pattern, "enforce");
+            other["spec"]["rules"][0]["match"] =
+                json!({"any": [{"resources": {"kinds": ["apps/v1/Deployment"]}}]});
+            c.kyverno = Ok(of(json!([other])));
         },
         &["warn kyverno"],
     ),

@@ -193,6 +193,14 @@ pub(crate) const OF_THE_INSTALLATION: &[Change] = &[
         &[],
     ),
     (
+        "conditions of a name that is not known",
+        |c| {
+            let other = json!({"name": "windows-evidence-v0", "expression": "false"});
+            entries(c).for_each(|e| e.match_conditions = vec![of(other.clone())]);
+        },
+        &[],
+    ),
+    (
         "conditions of one's own beside ours",
         |c| {
             let own = json!({"name": "own", "expression": "false"});
@@ -255,6 +263,19 @@ pub(crate) const OF_THE_INSTALLATION: &[Change] = &[
             c.deployments.as_mut().unwrap()[0].spec.replicas = Some(1);
         },
         &["warn failure-policy"],
+    ),
+    (
+        "one of two replicas is ready",
+        |c| c.slices.as_mut().unwrap()[0].endpoints.truncate(1),
+        &["warn failure-policy"],
+    ),
+    (
+        "replicas of no Deployment",
+        |c| {
+            c.deployments = Ok(Vec::new());
+            c.budgets = Ok(Vec::new());
+        },
+        &[],
     ),
     (
         "one replica with two families of addresses",

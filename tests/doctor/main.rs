@@ -13,11 +13,11 @@ mod sound;
 
 use serde_json::{Value, json};
 use transom::doctor::{
-    CHECKS, Census, Cluster, Part, Status, examine, json as to_json, text, watched_config,
+    CHECKS, Census, Cluster, Part, Source, Status, examine, json as to_json, text, watched_config,
 };
 
 use installation::{configure, entries, label};
-use sound::sound;
+use sound::{of, sound};
 
 /// Without what is in order: `status check: text`, and behind an arrow what helps.
 fn trouble(cluster: &Cluster) -> Vec<String> {
@@ -49,11 +49,29 @@ fn a_sound_cluster_is_in_order_in_every_respect() {
 
 #[test]
 fn the_configuration_is_found_through_the_deployment() {
-    let config = ("transom-config".to_owned(), "config.yaml".to_owned());
-    assert_eq!(watched_config(&sound()), Some(config));
+    let config = || {
+        let [name, key] = ["transom-config", "config.yaml"].map(str::to_owned);
+        Ok(Source::ConfigMap { name, key })
+    };
+    assert_eq!(watched_config(&sound()), config());
+    let with = |args: &[&str], env: Value| {
+        let mut cluster = sound();
+        let deployment = &mut cluster.deployments.as_mut().unwrap()[0];
+        let container = &mut deployment.spec.template.spec.containers[0];
+        container.args = args.iter().map(ToString::to_string).collect();
+        container.env = of(env);
+        watched_config(&cluster)
+    };
+    let file = "/etc/transom/config.yaml";
+    assert_eq!(with(&["serve", "--config", file], json!([])), config());
+    let variable = json!([{"name": "TRANSOM_CONFIG", "value": file}]);
+    assert_eq!(with(&["serve"], variable), config());
+    assert_eq!(with(&["serve"], json!([])), Ok(Source::Defaults));
+    // What cannot be seen is not taken for the defaults.
+    assert!(with(&["serve", "--config=/elsewhere/config.yaml"], json!([])).is_err());
     let mut cluster = sound();
     cluster.deployments = Ok(Vec::new());
-    assert_eq!(watched_config(&cluster), None);
+    assert!(watched_config(&cluster).is_err());
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::cluster::trouble::code;
 use crate::command::probe::ask::{Refused, Target, certificate};
 use crate::config::{ConfigError, Written};
 use crate::doctor::objects::{ConfigMap, EndpointSlice, Entry, Object, Service, Version};
-use crate::doctor::{self, Asked, Census, Cluster, Installation, Part, Served, Settings};
+use crate::doctor::{self, Asked, Census, Cluster, Installation, Part, Served, Settings, Source};
 use crate::policy::{self, Policy};
 use crate::workload::Kind;
 
@@ -197,8 +197,10 @@ impl Asker {
         if let (Err(why), _) | (_, Err(why)) = (&cluster.service, &cluster.deployments) {
             return Ok(Err(unknown(why)));
         }
-        let Some((name, key)) = doctor::watched_config(cluster) else {
-            return defaults("no Deployment behind the Service has --config from a ConfigMap");
+        let (name, key) = match doctor::watched_config(cluster) {
+            Ok(Source::ConfigMap { name, key }) => (name, key),
+            Ok(Source::Defaults) => return defaults("the replicas are given no --config"),
+            Err(why) => return Ok(Err(unknown(&why))),
         };
         let own = Some(service.namespace.as_str());
         let map = match self.one::<ConfigMap>(Part::ConfigMap, own, &name).await? {
@@ -254,6 +256,10 @@ impl Asker {
             let bundle = STANDARD.decode(bundle).unwrap_or_default();
             let shown = certificate(&target, &bundle).await;
             let certificate = shown.map_err(|refused| match refused {
+                Refused::Unreachable(why) if self.connect_to.is_some() => {
+                    let why = why.split_once("; ").map_or(&*why, |(why, _)| why);
+                    format!("{why}; is there what --connect-to names? kubectl port-forward takes a moment")
+                }
                 Refused::Untrusted(why) | Refused::Unreachable(why) => why,
             });
             let at = target.dial;
@@ -314,9 +320,8 @@ fn resources(part: Part, namespace: Option<&str>) -> Vec<Resource> {
 /// # Errors
 /// There is no use in asking for anything else.
 fn unread<T>(resource: &Resource, verb: &str, error: KubeError) -> Result<Asked<T>> {
-    // What cannot be understood says nothing of the rest.
-    let is_odd = matches!(error, KubeError::SerdeError(_));
-    if !is_odd && list::is_hopeless(&error) {
+    // Somebody has answered when asked for the version: what goes wrong here says nothing of the rest.
+    if code(&error) == Some(401) {
         return Err(list::hopeless(error));
     }
     let why = resource.trouble_to(verb, &error);

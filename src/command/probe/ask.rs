@@ -146,6 +146,24 @@ async fn exchange(target: &Target, ca: &[u8], review: Vec<u8>) -> Result<(u16, V
 }
 
 fn untrusted(target: &Target, error: &io::Error) -> Refused {
+    use rustls::CertificateError::{Expired, ExpiredContext, NotValidYet, NotValidYetContext};
+    let cause = error.get_ref().and_then(|error| error.downcast_ref());
+    if let Some(rustls::Error::InvalidCertificate(cause)) = cause {
+        let dial = &target.dial;
+        match cause {
+            Expired | ExpiredContext { .. } => {
+                return Refused::Untrusted(format!(
+                    "the certificate of {dial} has expired; look at the log of transom serve and at /readyz?verbose of its pods"
+                ));
+            }
+            NotValidYet | NotValidYetContext { .. } => {
+                return Refused::Untrusted(format!(
+                    "the certificate of {dial} is not valid yet; look at the clocks of its node and of this machine"
+                ));
+            }
+            _ => {}
+        }
+    }
     Refused::Untrusted(format!(
         "{} is not trusted as {}: {error}; the caBundle must be that of its certificate: look at /readyz?verbose and \
          the log of transom serve, or at whoever else writes the caBundle",
