@@ -160,10 +160,6 @@ fn failure_policy(cluster: &Cluster) -> Told {
     let name = service_name(one)?;
     let ready = ready(cluster)?;
     let pods: BTreeSet<_> = ready.iter().copied().map(identity).collect();
-    if pods.is_empty() {
-        // That is told of the endpoints.
-        return Err(Unasked::Nothing);
-    }
     let nodes: BTreeSet<_> = ready
         .iter()
         .filter_map(|e| e.node_name.as_deref())
@@ -171,6 +167,10 @@ fn failure_policy(cluster: &Cluster) -> Told {
     let deployment = cluster.deployment()?;
     let wanted = deployment.and_then(|deployment| deployment.spec.replicas);
     let wanted = wanted.unwrap_or_default();
+    if pods.is_empty() && wanted > 1 {
+        // There are enough of them; that none is ready is told of the endpoints.
+        return Err(Unasked::Nothing);
+    }
     let mut found = Vec::new();
     if pods.len() < 2 && wanted > 1 {
         found.push(warn(
