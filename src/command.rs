@@ -17,7 +17,7 @@ mod serve;
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::cli::{Cli, Command};
 
@@ -40,4 +40,11 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Serve(args) => serve::run(*args),
     };
     done.map(|()| ExitCode::SUCCESS)
+}
+
+/// Waits for a job that asks others, on this thread.
+fn block_on<T>(job: impl Future<Output = Result<T>>) -> Result<T> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_all().build();
+    runtime.context("cannot start the runtime")?.block_on(job)
 }

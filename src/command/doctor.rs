@@ -6,7 +6,7 @@ mod ask;
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::cli::{DoctorArgs, DoctorFormat, FailOnStatus, KubeArgs};
 use crate::cluster;
@@ -18,10 +18,7 @@ use ask::Asker;
 const FOUND: u8 = 1;
 
 pub(super) fn run(args: DoctorArgs) -> Result<ExitCode> {
-    let mut builder = tokio::runtime::Builder::new_current_thread();
-    let runtime = builder.enable_all().build();
-    let runtime = runtime.context("cannot start the runtime")?;
-    runtime.block_on(examine(args))
+    super::block_on(examine(args))
 }
 
 async fn examine(args: DoctorArgs) -> Result<ExitCode> {

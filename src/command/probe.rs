@@ -39,10 +39,7 @@ enum Line {
 }
 
 pub(super) fn run(args: ProbeArgs) -> Result<ExitCode> {
-    let mut builder = tokio::runtime::Builder::new_current_thread();
-    let runtime = builder.enable_all().build();
-    let runtime = runtime.context("cannot start the runtime")?;
-    let lines = runtime.block_on(lines(args))?;
+    let lines = super::block_on(lines(args))?;
     let mut out = io::stdout().lock();
     let mut code = 0;
     for line in &lines {

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use futures_util::{StreamExt, stream};
 use kube::Client;
 
@@ -24,10 +24,7 @@ use crate::terminal::tell;
 
 /// Looks at all that may be listed, whatever is wrong with the rest.
 pub(super) fn run(args: ScanArgs) -> Result<ExitCode> {
-    let mut builder = tokio::runtime::Builder::new_current_thread();
-    let runtime = builder.enable_all().build();
-    let runtime = runtime.context("cannot start the runtime")?;
-    runtime.block_on(scan(args))
+    super::block_on(scan(args))
 }
 
 async fn scan(args: ScanArgs) -> Result<ExitCode> {

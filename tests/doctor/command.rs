@@ -8,6 +8,7 @@ use tempfile::TempDir;
 
 use crate::apiserver::{
     ApiServer, CONFIG_MAPS, MUTATING, NAMESPACES, NODES, RUNTIME_CLASSES, SERVICES, VALIDATING,
+    kubeconfig,
 };
 use crate::program;
 use crate::sound::{deployment, entry, kyverno, node, replica, windows_taint};
@@ -30,14 +31,8 @@ impl Place {
         let server = ApiServer::new();
         let url = server.listen().await;
         let directory = tempfile::tempdir().unwrap();
-        let kubeconfig = json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "here",
-            "clusters": [{"name": "c", "cluster": {"server": url}}],
-            "users": [{"name": "u", "user": {}}],
-            "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
-        });
         let file = directory.path().join("kubeconfig");
-        std::fs::write(file, kubeconfig.to_string()).unwrap();
+        std::fs::write(file, kubeconfig(&url)).unwrap();
         for name in ["kube-system", "transom", "shop"] {
             server.put(NAMESPACES, name, json!({}));
         }
