@@ -9,6 +9,8 @@
 
 #[path = "../bodies/mod.rs"]
 mod bodies;
+#[path = "../../tests/support/proc.rs"]
+mod proc;
 #[path = "../../tests/support/client.rs"]
 mod support;
 

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::proc;
+
 /// In the environment of the null server: where its certificate is.
 pub(crate) const NULL: &str = "TRANSOM_LOAD_NULL";
 
@@ -81,12 +83,8 @@ impl Process {
 
     /// Its memory in bytes: now, and at most so far.
     pub(crate) fn memory(&self) -> [f64; 2] {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        ["VmRSS:", "VmHWM:"].map(|name| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name));
-            let kilobytes = line.unwrap().trim().trim_end_matches(" kB");
-            kilobytes.parse::<f64>().unwrap() * 1024.0
-        })
+        let kilobytes = |name| proc::kilobytes(self.child.id(), name).unwrap();
+        ["VmRSS", "VmHWM"].map(|name| kilobytes(name) as f64 * 1024.0)
     }
 }
 

@@ -7,6 +7,8 @@
 mod client;
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../support/proc.rs"]
+mod proc;
 #[path = "../support/program.rs"]
 mod program;
 #[path = "../support/serve.rs"]

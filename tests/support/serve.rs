@@ -80,14 +80,6 @@ impl Serve {
         assert!(kill.unwrap().success());
     }
 
-    /// What it has of the machine's memory, in kB; nothing where that cannot be told.
-    pub(crate) fn memory(&self) -> Option<u64> {
-        let status = format!("/proc/{}/status", self.child.id());
-        let status = std::fs::read_to_string(status).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        line?.trim().trim_end_matches(" kB").parse().ok()
-    }
-
     /// Waits for a line with this text, and returns it.
     pub(crate) fn wait_for_log(&self, text: &str) -> Value {
         wait_for(&self.log, text)

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 use super::{Bad, Certificate, Connection, Then, Want, post};
 use crate::client::{Authority, BOTH, PATIENCE, REVIEW, connect};
 use crate::common::config;
+use crate::proc;
 use crate::serve::Serve;
 
 /// What the program may take at the end, in kB. It was built without optimisation, and glibc keeps what it had.
@@ -82,7 +83,7 @@ impl Table {
             .enable_all()
             .build()
             .unwrap();
-        let before = self.open.memory();
+        let before = proc::kilobytes(self.open.id(), "VmRSS");
         let failures = runtime.block_on(async {
             let (mut failures, late) = tokio::join!(self.in_turn(rows), self.at_once(slow));
             failures.extend(late);
@@ -92,7 +93,7 @@ impl Table {
             failures
         });
         crate::common::assert_none(&failures);
-        let (before, after) = (before?, self.open.memory()?);
+        let (before, after) = (before?, proc::kilobytes(self.open.id(), "VmRSS")?);
         assert!(after < BUDGET, "{after} kB are more than {BUDGET} kB");
         Some([before, after])
     }
