@@ -37,8 +37,10 @@ struct Args {
     #[arg(long)]
     quick: bool,
     /// Write the tables into docs/performance.md, and docs/load.svg and docs/load.json
-    #[arg(long)]
+    #[arg(long, conflicts_with = "body")]
     docs: bool,
+    /// Throughput and latency of the bodies with this in their names, and nothing else
+    body: Option<String>,
     /// What cargo gives to every benchmark
     #[arg(long, hide = true)]
     bench: bool,
@@ -58,7 +60,13 @@ fn main() -> ExitCode {
         true => Plan::QUICK,
         false => Plan::FULL,
     };
-    let results = client::runtime().block_on(measure::all(&plan));
+    let runtime = client::runtime();
+    if let Some(body) = args.body {
+        let closed = runtime.block_on(measure::named(&plan, &body));
+        println!("{}", report::closed(&closed));
+        return ExitCode::SUCCESS;
+    }
+    let results = runtime.block_on(measure::all(&plan));
     let text = report::markdown(&results);
     println!("{text}");
     report::write(&results, &text, args.docs);

@@ -115,10 +115,7 @@ pub(crate) async fn all(plan: &Plan) -> Results {
     ];
     let pair = BOTH.map(|which| bench.process(which, Some(1)));
     let handshakes = bench.handshakes(&pair).await;
-    let mut closed = Vec::new();
-    for (request, connections) in closed_loops() {
-        closed.push(bench.closed(&pair, &request, connections).await);
-    }
+    let closed = bench.closed_loops(&pair, "").await;
     let mut open = Vec::new();
     for (request, rate) in open_loops() {
         open.push(bench.open(&pair, &request, rate).await);
@@ -132,6 +129,15 @@ pub(crate) async fn all(plan: &Plan) -> Results {
         start,
         handshakes,
     }
+}
+
+/// The closed loops of the bodies with this in their names.
+pub(crate) async fn named(plan: &Plan, name: &str) -> Vec<Closed> {
+    let bench = Bench::new(plan);
+    let pair = BOTH.map(|which| bench.process(which, Some(1)));
+    let closed = bench.closed_loops(&pair, name).await;
+    bench.progress.finish_and_clear();
+    closed
 }
 
 /// The sizes on few and many connections; then what the body is made of, on some.
@@ -266,6 +272,16 @@ impl<'p> Bench<'p> {
             a_second: a_second.figure(),
             cpu: cpu.figure(),
         }
+    }
+
+    async fn closed_loops(&self, pair: &[Process; 2], name: &str) -> Vec<Closed> {
+        let mut closed = Vec::new();
+        for (request, connections) in closed_loops() {
+            if request.name.contains(name) {
+                closed.push(self.closed(pair, &request, connections).await);
+            }
+        }
+        closed
     }
 
     async fn closed(&self, pair: &[Process; 2], request: &Arc<Request>, count: usize) -> Closed {

@@ -20,6 +20,41 @@ pub(crate) fn markdown(results: &Results) -> String {
         start,
         handshakes,
     } = results;
+    let mut out = throughput(closed) + &latencies(closed, open);
+    let megabytes = |bytes: f64| bytes / 1e6;
+    let _ = writeln!(
+        out,
+        "\n| | Transom | null |\n|---|---:|---:|\n\
+         | resident memory, idle, MB | {:.1} | {:.1} |\n\
+         | at most, with 16 bodies of 3.4 MB at once, MB | {:.1} | {:.1} |\n\
+         | from the start of the process to the first answer, ms | {:.1} | {:.1} |\n\
+         | full TLS 1.3 handshakes a second (ECDSA P-256, one worker, one client) | {:.0} | {:.0} |\n\
+         | CPU of a handshake, with accepting and closing, µs | {:.0} | {:.0} |",
+        megabytes(transom.idle),
+        megabytes(null.idle),
+        megabytes(transom.loaded),
+        megabytes(null.loaded),
+        start.transom,
+        start.null,
+        handshakes.a_second.transom,
+        handshakes.a_second.null,
+        handshakes.cpu.transom,
+        handshakes.cpu.null,
+    );
+    let _ = writeln!(
+        out,
+        "\n({}, {}, {} × {}, load average before it {:.1}.)",
+        machine.date, machine.compiler, machine.processors, machine.processor, machine.load_average
+    );
+    out
+}
+
+/// What the closed loops came to.
+pub(crate) fn closed(closed: &[Closed]) -> String {
+    throughput(closed) + &latencies(closed, &[])
+}
+
+fn throughput(closed: &[Closed]) -> String {
     let mut out = String::from(
         "| body | kB | connections | requests/s | null | ÷ null | CPU µs | null | ÷ null | client's |\n\
          |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
@@ -47,8 +82,14 @@ pub(crate) fn markdown(results: &Results) -> String {
             client_cpu.transom,
         );
     }
-    out += "\n| milliseconds | connections | p50 | p99 | p99.9 | null p50 | p99 | p99.9 | handler p99 |\n\
-            |---|---:|---:|---:|---:|---:|---:|---:|---:|\n";
+    out
+}
+
+fn latencies(closed: &[Closed], open: &[Open]) -> String {
+    let mut out = String::from(
+        "\n| milliseconds | connections | p50 | p99 | p99.9 | null p50 | p99 | p99.9 | handler p99 |\n\
+            |---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+    );
     for row in closed {
         let (body, connections) = (&row.body, row.connections);
         let latency = cells(&row.latency);
@@ -69,31 +110,6 @@ pub(crate) fn markdown(results: &Results) -> String {
             "| {body}, {rate} requests/s | {connections} | {latency} | |"
         );
     }
-    let megabytes = |bytes: f64| bytes / 1e6;
-    let _ = writeln!(
-        out,
-        "\n| | Transom | null |\n|---|---:|---:|\n\
-         | resident memory, idle, MB | {:.1} | {:.1} |\n\
-         | at most, with 16 bodies of 3.4 MB at once, MB | {:.1} | {:.1} |\n\
-         | from the start of the process to the first answer, ms | {:.1} | {:.1} |\n\
-         | full TLS 1.3 handshakes a second (ECDSA P-256, one worker, one client) | {:.0} | {:.0} |\n\
-         | CPU of a handshake, with accepting and closing, µs | {:.0} | {:.0} |",
-        megabytes(transom.idle),
-        megabytes(null.idle),
-        megabytes(transom.loaded),
-        megabytes(null.loaded),
-        start.transom,
-        start.null,
-        handshakes.a_second.transom,
-        handshakes.a_second.null,
-        handshakes.cpu.transom,
-        handshakes.cpu.null,
-    );
-    let _ = writeln!(
-        out,
-        "\n({}, {}, {} × {}, load average before it {:.1}.)",
-        machine.date, machine.compiler, machine.processors, machine.processor, machine.load_average
-    );
     out
 }
 
