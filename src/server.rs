@@ -287,19 +287,21 @@ impl Server {
             router(state),
             limits,
             Arc::clone(&health),
+            Arc::clone(&metrics),
             stopped,
         );
         // Probed and scraped to the very end: it stops when this call does.
         let (_open, ended) = tokio::sync::watch::channel(false);
         let probes = Gate::new(
             Transport::Plain,
-            admin::router(Arc::clone(&health), metrics),
+            admin::router(Arc::clone(&health), Arc::clone(&metrics)),
             Limits {
                 idle: PROBE_IDLE.min(limits.idle),
                 connections: PROBES,
                 ..limits
             },
             Arc::clone(&health),
+            metrics,
             ended,
         );
 

@@ -24,11 +24,13 @@ mod report;
 mod request;
 mod rounds;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use measure::Plan;
+use process::Programs;
 
 /// Transom under load, beside a server of the same libraries that decides nothing.
 #[derive(Parser)]
@@ -37,8 +39,14 @@ struct Args {
     #[arg(long)]
     quick: bool,
     /// Write the tables into docs/performance.md, and docs/load.svg and docs/load.json
-    #[arg(long, conflicts_with = "body")]
+    #[arg(long, conflicts_with_all = ["body", "program", "walk"])]
     docs: bool,
+    /// Another build of Transom
+    #[arg(long, default_value = env!("CARGO_BIN_EXE_transom"), hide_default_value = true)]
+    program: PathBuf,
+    /// Have the null server read each body as JSON, too
+    #[arg(long)]
+    walk: bool,
     /// Throughput and latency of the bodies with this in their names, and nothing else
     body: Option<String>,
     /// What cargo gives to every benchmark
@@ -48,7 +56,8 @@ struct Args {
 
 fn main() -> ExitCode {
     if let Some(directory) = std::env::var_os(process::NULL) {
-        null::serve(directory.as_ref());
+        let walk = std::env::var_os(process::WALK).is_some();
+        null::serve(directory.as_ref(), walk);
         return ExitCode::SUCCESS;
     }
     if !cfg!(target_os = "linux") {
@@ -60,13 +69,17 @@ fn main() -> ExitCode {
         true => Plan::QUICK,
         false => Plan::FULL,
     };
+    let programs = Programs {
+        transom: args.program,
+        walk: args.walk,
+    };
     let runtime = client::runtime();
     if let Some(body) = args.body {
-        let closed = runtime.block_on(measure::named(&plan, &body));
+        let closed = runtime.block_on(measure::named(&plan, &programs, &body));
         println!("{}", report::closed(&closed));
         return ExitCode::SUCCESS;
     }
-    let results = runtime.block_on(measure::all(&plan));
+    let results = runtime.block_on(measure::all(&plan, &programs));
     let text = report::markdown(&results);
     println!("{text}");
     report::write(&results, &text, args.docs);

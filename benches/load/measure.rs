@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 
 use crate::client::{self, Connection};
 use crate::machine::Machine;
-use crate::process::{self, BOTH, Process, Which};
+use crate::process::{self, BOTH, Process, Programs, Which};
 use crate::request::{self, Request};
 use crate::rounds::{Figure, Rounds, turns};
 use crate::support::{self, Authority};
@@ -105,8 +105,8 @@ pub(crate) struct Handshakes {
 }
 
 /// All of it.
-pub(crate) async fn all(plan: &Plan) -> Results {
-    let bench = Bench::new(plan);
+pub(crate) async fn all(plan: &Plan, programs: &Programs) -> Results {
+    let bench = Bench::new(plan, programs);
     let machine = Machine::new();
     let start = bench.start().await;
     let memory = [
@@ -132,8 +132,8 @@ pub(crate) async fn all(plan: &Plan) -> Results {
 }
 
 /// The closed loops of the bodies with this in their names.
-pub(crate) async fn named(plan: &Plan, name: &str) -> Vec<Closed> {
-    let bench = Bench::new(plan);
+pub(crate) async fn named(plan: &Plan, programs: &Programs, name: &str) -> Vec<Closed> {
+    let bench = Bench::new(plan, programs);
     let pair = BOTH.map(|which| bench.process(which, Some(1)));
     let closed = bench.closed_loops(&pair, name).await;
     bench.progress.finish_and_clear();
@@ -183,13 +183,14 @@ const HANDSHAKES: usize = 8;
 
 struct Bench<'p> {
     plan: &'p Plan,
+    programs: &'p Programs,
     directory: TempDir,
     tls: Arc<ClientConfig>,
     progress: ProgressBar,
 }
 
 impl<'p> Bench<'p> {
-    fn new(plan: &'p Plan) -> Self {
+    fn new(plan: &'p Plan, programs: &'p Programs) -> Self {
         let authority = Authority::new();
         let (cert, key) = authority.leaf();
         let directory = tempfile::tempdir().unwrap();
@@ -197,6 +198,7 @@ impl<'p> Bench<'p> {
         std::fs::write(directory.path().join("tls.key"), key).unwrap();
         Self {
             plan,
+            programs,
             directory,
             tls: Arc::new(authority.client(support::BOTH)),
             progress: ProgressBar::new_spinner(),
@@ -204,7 +206,7 @@ impl<'p> Bench<'p> {
     }
 
     fn process(&self, which: Which, workers: Option<usize>) -> Process {
-        Process::start(which, self.directory.path(), workers)
+        Process::start(self.programs, which, self.directory.path(), workers)
     }
 
     fn tell(&self, what: String) {

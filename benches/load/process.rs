@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -13,6 +13,17 @@ use crate::proc;
 
 /// In the environment of the null server: where its certificate is.
 pub(crate) const NULL: &str = "TRANSOM_LOAD_NULL";
+
+/// In its environment as well: that it reads the whole body as JSON.
+pub(crate) const WALK: &str = "TRANSOM_LOAD_WALK";
+
+/// What is measured against what.
+pub(crate) struct Programs {
+    /// Transom.
+    pub(crate) transom: PathBuf,
+    /// Whether the null server reads the whole body as JSON.
+    pub(crate) walk: bool,
+}
 
 /// The two that have their turns, in the order of all pairs in this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,15 +43,23 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts one with the pair in this directory; with one worker thread, or as many as it wants.
-    pub(crate) fn start(which: Which, directory: &Path, workers: Option<usize>) -> Self {
+    pub(crate) fn start(
+        programs: &Programs,
+        which: Which,
+        directory: &Path,
+        workers: Option<usize>,
+    ) -> Self {
         let mut command = match which {
             Which::Null => {
                 let mut command = Command::new(std::env::current_exe().unwrap());
                 command.env(NULL, directory);
+                if programs.walk {
+                    command.env(WALK, "");
+                }
                 command
             }
             Which::Transom => {
-                let mut command = Command::new(env!("CARGO_BIN_EXE_transom"));
+                let mut command = Command::new(&programs.transom);
                 for (name, _) in std::env::vars() {
                     if name.starts_with("TRANSOM_") {
                         command.env_remove(name);

@@ -28,11 +28,13 @@ pub enum Stage {
     TlsHandshake,
     /// More bytes were in flight than `--max-inflight-bytes`.
     Overload,
+    /// A connection that did nothing was closed for a new one: there were `--max-connections`.
+    Evicted,
 }
 
 impl Stage {
     /// Every stage.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Panic,
         Self::BodyTooLarge,
         Self::BodyTimeout,
@@ -41,6 +43,7 @@ impl Stage {
         Self::Unreadable,
         Self::TlsHandshake,
         Self::Overload,
+        Self::Evicted,
     ];
 
     /// The label's value.
@@ -55,6 +58,7 @@ impl Stage {
             Self::Unreadable => "unreadable",
             Self::TlsHandshake => "tls_handshake",
             Self::Overload => "overload",
+            Self::Evicted => "evicted",
         }
     }
 }

@@ -27,6 +27,7 @@ use super::guard::{Ended, Guard};
 use super::places::Places;
 use super::tls::Tls;
 use super::{Health, Limits};
+use crate::metrics::Metrics;
 use failures::Failures;
 
 pub(super) mod failures;
@@ -59,6 +60,7 @@ impl Gate {
         router: Router,
         limits: Limits,
         health: Arc<Health>,
+        metrics: Arc<Metrics>,
         stopped: watch::Receiver<bool>,
     ) -> Arc<Self> {
         Arc::new(Self {
@@ -67,7 +69,7 @@ impl Gate {
             limits,
             health,
             stopped,
-            places: Places::new(limits.connections),
+            places: Places::new(limits.connections, metrics),
         })
     }
 

@@ -15,6 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
 use super::guard::Guard;
+use crate::metrics::{Metrics, Stage};
 
 /// How long to wait for somebody to go before the next is asked to.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -23,6 +24,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(super) struct Places {
     size: u32,
+    metrics: Arc<Metrics>,
     /// One permit for each place. All of them are back when the last connection has ended.
     free: Arc<Semaphore>,
     /// Who has the others, by order of coming. Locked when a connection begins or ends, never for a request.
@@ -39,9 +41,10 @@ pub(super) struct Place {
 }
 
 impl Places {
-    pub(super) fn new(size: u32) -> Arc<Self> {
+    pub(super) fn new(size: u32, metrics: Arc<Metrics>) -> Arc<Self> {
         Arc::new(Self {
             size,
+            metrics,
             free: Arc::new(Semaphore::new(size as usize)),
             taken: Mutex::default(),
         })
@@ -82,6 +85,7 @@ impl Places {
                 places = self.size,
                 "every place is taken: a connection is closed for a new one"
             );
+            self.metrics.error(Stage::Evicted);
             guard.tell_to_go();
         }
     }
@@ -119,7 +123,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_handshake_that_does_not_end_makes_room_after_a_second() {
-        let places = Places::new(2);
+        let metrics = Arc::new(Metrics::new());
+        let places = Places::new(2, Arc::clone(&metrics));
         let first = places.take().await;
         sleep(Duration::from_millis(300)).await;
         let second = places.take().await;
@@ -131,12 +136,14 @@ mod tests {
         };
         let (_third, ()) = tokio::join!(places.take(), goes);
         assert_eq!(began.elapsed().as_millis(), 700);
+        let counted = "transom_errors_total{stage=\"evicted\"} 1\n";
+        assert!(metrics.render().contains(counted));
         assert!(second.guard.told().now_or_never().is_none());
     }
 
     #[tokio::test(start_paused = true)]
     async fn nobody_is_asked_to_go_while_there_is_a_place() {
-        let places = Places::new(2);
+        let places = Places::new(2, Arc::default());
         let first = places.take().await;
         sleep(Duration::from_secs(100)).await;
         let _second = places.take().await;
@@ -145,7 +152,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn each_is_asked_once_until_somebody_goes() {
-        let places = Places::new(2);
+        let places = Places::new(2, Arc::default());
         let both = [places.take().await, places.take().await];
         sleep(Duration::from_secs(1)).await;
         let newcomer = timeout(Duration::from_secs(60), places.take()).await;

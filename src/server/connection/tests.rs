@@ -275,7 +275,14 @@ fn gate(router: Router, connections: u32) -> Arc<Gate> {
     // Nobody listens here, so nothing is to be stopped.
     let (_, stopped) = watch::channel(false);
     let health = Arc::new(Health::default());
-    Gate::new(Transport::Plain, router, limits, health, stopped)
+    Gate::new(
+        Transport::Plain,
+        router,
+        limits,
+        health,
+        Arc::default(),
+        stopped,
+    )
 }
 
 fn reviews(limits: Limits) -> Router {
