@@ -33,6 +33,7 @@ pub mod admin;
 mod banner;
 mod body;
 mod budget;
+mod buffer;
 pub mod certs;
 mod connection;
 pub mod descriptors;
@@ -88,7 +89,7 @@ pub enum TlsSource {
 const PROBE_IDLE: Duration = Duration::from_secs(5);
 
 /// How many connections the admin listener serves at a time, however many there are for reviews.
-const PROBES: u32 = 256;
+const PROBES: u32 = 64;
 
 /// What keeps one client, or many, from taking the server away from the others.
 #[derive(Clone, Copy, Debug)]

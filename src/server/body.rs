@@ -2,6 +2,7 @@
 //!
 //! Content is no matter here. Called by `router` for each review.
 
+use std::io;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -9,10 +10,12 @@ use http_body_util::BodyExt;
 use tokio::time::timeout;
 
 use super::budget::{Budget, Exhausted, Reserved};
+use super::buffer::Buffer;
 
 /// How much of a body that nobody wants is read, so that its sender can finish and read the answer.
 const DISCARD_BYTES: usize = 64 * 1024 * 1024;
-const DISCARD_TIME: Duration = Duration::from_secs(10);
+/// And for how long, where nothing else bounds it.
+pub(super) const DISCARD_TIME: Duration = Duration::from_secs(10);
 
 /// Why there is no body.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,6 +30,13 @@ pub(super) enum BodyError {
 
 impl From<Exhausted> for BodyError {
     fn from(Exhausted: Exhausted) -> Self {
+        Self::Overload
+    }
+}
+
+/// The system has no memory for this one now.
+impl From<io::Error> for BodyError {
+    fn from(_: io::Error) -> Self {
         Self::Overload
     }
 }
@@ -53,8 +63,8 @@ pub(super) async fn read(
     Ok((bytes, reserved))
 }
 
-/// Reads the rest of a body for nothing, within reason, and tells whether that was all of it.
-pub(super) async fn discard(body: &mut Body) -> bool {
+/// Reads the rest of a body for nothing, within reason and this time, and tells whether that was all of it.
+pub(super) async fn discard(body: &mut Body, time: Duration) -> bool {
     let all = async {
         let mut left = DISCARD_BYTES;
         loop {
@@ -68,7 +78,7 @@ pub(super) async fn discard(body: &mut Body) -> bool {
             }
         }
     };
-    timeout(DISCARD_TIME, all).await.unwrap_or(false)
+    timeout(time, all).await.unwrap_or(false)
 }
 
 async fn collect(
@@ -90,16 +100,16 @@ async fn collect(
     };
     // What is left was checked against the limit: a client cannot make us reserve more.
     let left = announced(body);
-    let mut buffer = Vec::with_capacity(limit.min(first.len() + second.len() + left));
-    buffer.extend_from_slice(&first);
+    let mut buffer = Buffer::with_capacity(limit.min(first.len() + second.len() + left))?;
+    buffer.push(&first)?;
     drop(first);
     let mut next = Some(second);
     while let Some(frame) = next {
         fits(buffer.len() + frame.len())?;
-        buffer.extend_from_slice(&frame);
+        buffer.push(&frame)?;
         next = data(body).await?;
     }
-    Ok(buffer.into())
+    Ok(Bytes::from_owner(buffer))
 }
 
 /// How many bytes will come at least.
@@ -217,7 +227,10 @@ mod tests {
         let mut body = frames(&["e", "f", "g", "h"]);
         let second = super::read(&mut body, 5, SECOND, &budget).await;
         assert_eq!(second.unwrap_err(), BodyError::Overload);
-        assert!(discard(&mut body).await, "what is left can be thrown away");
+        assert!(
+            discard(&mut body, SECOND).await,
+            "what is left can be thrown away"
+        );
         drop(first);
         let third = super::read(&mut frames(&["ijklm"]), 5, SECOND, &budget).await;
         assert_eq!(third.unwrap().0, "ijklm");
@@ -226,7 +239,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_does_not_end_is_not_thrown_away_forever() {
         let mut body = Body::new(Frames(Vec::new(), true));
-        assert!(!discard(&mut body).await);
+        assert!(!discard(&mut body, SECOND).await);
     }
 
     /// Five bytes within a second, and nobody else.

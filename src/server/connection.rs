@@ -35,8 +35,8 @@ pub(super) mod failures;
 /// How long to wait when no connection can be accepted, for want of file descriptors for instance.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(500);
 
-/// The most that is buffered of a request's head; bodies are read in pieces of this size.
-const HEAD_BYTES: usize = 64 * 1024;
+/// The most that is buffered of a request's head, and for each connection; bodies are read in pieces of this size.
+const HEAD_BYTES: usize = 16 * 1024;
 
 /// What is between TCP and HTTP.
 pub(super) enum Transport {
@@ -141,14 +141,16 @@ impl Gate {
             async {
                 let mut response = answer.await?;
                 guard.response();
-                self.retire(&mut response);
+                if self.health.draining() || guard.is_told() {
+                    retire(&mut response);
+                }
                 Ok::<_, Infallible>(response)
             }
         });
         let connection = http1::Builder::new()
             // It would run while a connection is idle, too: see `guard`.
             .header_read_timeout(None)
-            // A head of the API server has less than 1 kB; hyper would buffer 400 kB of one.
+            // A head of the API server has less than 1 kB; hyper would buffer 400 kB of each.
             .max_buf_size(HEAD_BYTES)
             .serve_connection(TokioIo::new(guard.stream(stream)), service);
         let mut watch = guard.watch(connection, self.limits.idle, self.limits.head);
@@ -162,18 +164,17 @@ impl Gate {
                 Ended::Done(done) => done.map_err(io::Error::other),
                 Ended::Idle => Err(timed_out("it was idle")),
                 Ended::Head => Err(timed_out("a request's head did not end")),
+                Ended::Answer => Err(timed_out("the client did not take its answer")),
             };
         }
     }
+}
 
-    /// While draining, each answer is its connection's last: the client dials again, to another replica,
-    /// instead of finding this connection closed under its next request.
-    fn retire(&self, response: &mut Response<Body>) {
-        if self.health.draining() {
-            let close = HeaderValue::from_static("close");
-            response.headers_mut().insert(CONNECTION, close);
-        }
-    }
+/// The client dials again, to another replica while this one is draining, instead of finding this connection closed
+/// under its next request.
+fn retire(response: &mut Response<Body>) {
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(CONNECTION, close);
 }
 
 fn timed_out(what: &str) -> io::Error {

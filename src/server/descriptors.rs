@@ -3,8 +3,10 @@
 //! Without one left, nothing is accepted: no review, and no probe either, so that a kubelet would end a server that
 //! only has too many clients. Asked by `transom serve` before it binds.
 
-/// Kept for everything but reviews: listeners, log, files, probes, the API server.
-const RESERVED: u64 = 64;
+use super::PROBES;
+
+/// Kept for everything but reviews: listeners, log, files, the API server, and all probes that are let in at a time.
+const RESERVED: u64 = 64 + PROBES as u64;
 
 /// As many of the wanted connections as there are descriptors for, once the soft limit is as high as it may be. The
 /// log says it if they are fewer.
@@ -55,7 +57,7 @@ mod tests {
 
     #[test]
     fn there_is_always_room_for_both() {
-        for (limit, connections) in [(1, 1), (2, 1), (64, 32), (1024, 960), (1 << 20, 1_048_512)] {
+        for (limit, connections) in [(1, 1), (2, 1), (64, 32), (1024, 896), (1 << 20, 1_048_448)] {
             assert_eq!(left(limit), connections);
         }
     }

@@ -22,15 +22,19 @@ use tokio::time::{Instant, Sleep, sleep};
 /// What a connection is doing. Each follows the one before it, round and round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// No request has begun. A response may still be on its way out, so this bounds a client that does
-    /// not read, too.
+    /// No request has begun, and nothing is on its way out.
     Idle = 0,
     /// It is half-open: the first byte of a request has come, and its head has not ended. A connection
     /// begins in this phase, with the handshake.
     Head = 1,
     /// A handler has the request. It has a time limit of its own for the body.
     Service = 2,
+    /// The answer is on its way out. A client that does not read keeps it in memory, outside of every budget.
+    Answer = 3,
 }
+
+/// How many phases there are.
+const PHASES: u64 = 4;
 
 /// How long a connection may do nothing, once its place is wanted or the server ends. Heads come in one piece and
 /// handshakes take milliseconds; an idle connection that has just answered may have the next request on its
@@ -44,7 +48,7 @@ pub(super) struct Guard(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     began: Instant,
-    /// It only grows: its remainder by three is the phase, and any change of it is a new phase, even if it is
+    /// It only grows: its remainder by four is the phase, and any change of it is a new phase, even if it is
     /// the same one after a whole request. Stream, service and watch run in the connection's one task, so the
     /// order of memory accesses does not matter; who looks from outside may see what has just passed.
     turn: AtomicU64,
@@ -81,14 +85,22 @@ impl Guard {
     }
 
     /// The handler has answered.
+    pub(super) fn response(&self) {
+        self.advance_to(Phase::Answer);
+    }
+
+    /// All that there was to write is written.
     ///
     /// The beginning of a pipelined request may have been read already, together with the last one's body.
     /// That counts as idle until another byte comes: it costs no more than an idle connection does.
-    pub(super) fn response(&self) {
-        self.advance_to(Phase::Idle);
+    fn flushed(&self) {
+        if phase(self.turn()) == Phase::Answer {
+            self.advance_to(Phase::Idle);
+        }
     }
 
-    /// Drives a connection, from the end of its handshake until it ends by itself, or a phase lasts too long.
+    /// Drives a connection, from the end of its handshake until it ends by itself, or a phase lasts too long. A
+    /// client has as long to take an answer as to send a head.
     pub(super) fn watch<F: Future>(
         &self,
         connection: F,
@@ -102,8 +114,10 @@ impl Guard {
             guard: self.clone(),
             idle,
             head,
+            answer: head,
             turn: self.begin(now),
             since: now,
+            hurried: false,
             told: false,
             timer: Box::pin(sleep(idle)),
         }
@@ -120,10 +134,15 @@ impl Guard {
         std::future::poll_fn(|cx| self.poll_told(cx)).await;
     }
 
+    /// Whether somebody wants this connection to end.
+    pub(super) fn is_told(&self) -> bool {
+        self.0.told.load(Ordering::Relaxed)
+    }
+
     /// How much sooner than others this connection should go, if it may be told to: half-open ones first, then
     /// the one that rests longest.
     pub(super) fn uselessness(&self, now: Instant) -> Option<(bool, Duration)> {
-        if self.0.told.load(Ordering::Relaxed) {
+        if self.is_told() {
             return None;
         }
         let since = Duration::from_millis(self.0.since.load(Ordering::Relaxed));
@@ -154,22 +173,23 @@ impl Guard {
 
     fn advance_to(&self, phase: Phase) {
         let turn = self.turn();
-        let steps = (phase as u64 + 3 - turn % 3) % 3;
+        let steps = (phase as u64 + PHASES - turn % PHASES) % PHASES;
         self.0.turn.store(turn + steps, Ordering::Relaxed);
     }
 
     fn byte_read(&self) {
-        if phase(self.turn()) == Phase::Idle {
+        if matches!(phase(self.turn()), Phase::Idle | Phase::Answer) {
             self.advance_to(Phase::Head);
         }
     }
 }
 
 fn phase(turn: u64) -> Phase {
-    match turn % 3 {
+    match turn % PHASES {
         0 => Phase::Idle,
         1 => Phase::Head,
-        _ => Phase::Service,
+        2 => Phase::Service,
+        _ => Phase::Answer,
     }
 }
 
@@ -182,7 +202,10 @@ pub(super) enum Ended<T> {
     Idle,
     /// A request's head took too long.
     Head,
-    /// It was told to go, and has not ended yet: tell it so, and go on watching. Comes once.
+    /// The client did not take its answer.
+    Answer,
+    /// It was told to go, and has not ended yet: tell it so, and go on watching. Comes once, and not within a head:
+    /// the one that has begun is waited for, if only for a moment.
     Told,
 }
 
@@ -192,9 +215,11 @@ pub(super) struct Watch<F> {
     guard: Guard,
     idle: Duration,
     head: Duration,
+    answer: Duration,
     /// The turn that the timer was set for, and when it began.
     turn: u64,
     since: Instant,
+    hurried: bool,
     told: bool,
     timer: Pin<Box<Sleep>>,
 }
@@ -205,14 +230,18 @@ impl<F> Watch<F> {
         self.connection.as_mut()
     }
 
-    /// From now on a head has less time, even one that has begun.
+    /// From now on a head has less time, even one that has begun; and so has a connection that is closing, whose client
+    /// may not take the end of it.
     fn hurry(&mut self) {
-        self.told = true;
+        self.hurried = true;
         self.head = self.head.min(HURRY);
-        if phase(self.turn) == Phase::Head {
-            let end = self.since + self.head;
-            self.timer.as_mut().reset(end);
-        }
+        self.idle = self.idle.min(HURRY);
+        let end = match phase(self.turn) {
+            Phase::Head => self.since + self.head,
+            Phase::Idle => Instant::now() + self.idle,
+            Phase::Service | Phase::Answer => return,
+        };
+        self.timer.as_mut().reset(end);
     }
 }
 
@@ -223,14 +252,20 @@ impl<F: Future> Future for Watch<F> {
         if let Poll::Ready(done) = self.connection.as_mut().poll(cx) {
             return Poll::Ready(Ended::Done(done));
         }
-        if !self.told && self.guard.poll_told(cx).is_ready() {
-            self.hurry();
-            return Poll::Ready(Ended::Told);
-        }
         let turn = self.guard.turn();
+        if !self.told && self.guard.poll_told(cx).is_ready() {
+            if !self.hurried {
+                self.hurry();
+            }
+            if phase(turn) != Phase::Head {
+                self.told = true;
+                return Poll::Ready(Ended::Told);
+            }
+        }
         let (limit, ended) = match phase(turn) {
             Phase::Idle => (self.idle, Ended::Idle),
             Phase::Head => (self.head, Ended::Head),
+            Phase::Answer => (self.answer, Ended::Answer),
             Phase::Service => return Poll::Pending,
         };
         if turn != self.turn {
@@ -288,7 +323,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
+        if let Poll::Ready(Ok(())) = flushed {
+            self.guard.flushed();
+        }
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -317,6 +356,8 @@ mod tests {
             "a body's bytes begin nothing"
         );
         guard.response();
+        assert_eq!(phases(&guard), Phase::Answer);
+        guard.flushed();
         assert_eq!(phases(&guard), Phase::Idle);
         guard.request();
         assert_eq!(
@@ -324,7 +365,14 @@ mod tests {
             Phase::Service,
             "pipelined: its head was in the buffer"
         );
+        guard.flushed();
+        assert_eq!(
+            phases(&guard),
+            Phase::Service,
+            "what is flushed before the answer is none"
+        );
         guard.response();
-        assert_ne!(guard.turn(), 3, "another rest has its own time");
+        guard.flushed();
+        assert_ne!(guard.turn(), PHASES, "another rest has its own time");
     }
 }

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use super::Limits;
-use super::body::{self, BodyError};
+use super::body::{self, BodyError, DISCARD_TIME};
 use super::budget::Budget;
 use crate::metrics::{Metrics, Stage};
 use crate::webhook::{self, Endpoint, WebhookState};
@@ -80,7 +80,8 @@ async fn review(
     }
     let (parts, mut body) = request.into_parts();
     let patience = patience(&parts.uri);
-    let deadline = Instant::now() + patience;
+    let start = Instant::now();
+    let deadline = start + patience;
     let time = limits.body.min(patience);
     match body::read(&mut body, limits.body_bytes, time, &budget).await {
         Ok((bytes, _reserved)) => webhook::answer(endpoint, &bytes, deadline, &webhook).await,
@@ -95,7 +96,7 @@ async fn review(
         Err(BodyError::Overload) => {
             metrics.error(Stage::Overload);
             // To shake hands again costs more than to read what is left of this body for nothing.
-            match body::discard(&mut body).await {
+            match body::discard(&mut body, time.saturating_sub(start.elapsed())).await {
                 true => overloaded(limits),
                 false => closing(overloaded(limits)),
             }
@@ -121,7 +122,7 @@ fn unread(request: Request, answer: Response) -> Response {
     // Who expects a `100 Continue` sends nothing until it comes.
     if !request.headers().contains_key(EXPECT) {
         let mut body = request.into_body();
-        tokio::spawn(async move { body::discard(&mut body).await });
+        tokio::spawn(async move { body::discard(&mut body, DISCARD_TIME).await });
     }
     closing(answer)
 }
@@ -140,6 +141,7 @@ fn patience(uri: &Uri) -> Duration {
         .filter_map(|pair| pair.strip_prefix("timeout="))
         .next();
     let seconds = timeout.and_then(|timeout| timeout.strip_suffix('s')?.parse().ok());
+    let seconds = seconds.filter(|seconds| *seconds > 0);
     Duration::from_secs(seconds.map_or(MOST, |seconds: u64| seconds.min(MOST)))
 }
 
@@ -253,6 +255,7 @@ mod tests {
             "/mutate?timeout=5",
             "/mutate?timeout=99999999999999999999s",
             "/mutate?timeout=31s",
+            "/mutate?timeout=0s",
         ] {
             assert_eq!(patience(uri), 30, "{uri}");
         }
