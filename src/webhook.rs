@@ -190,31 +190,38 @@ fn answer_by<E>(
     Ok(response)
 }
 
-/// One line for each denial, and for each object that could not be read. Never what is in it.
+/// One line for each denial, and for each object that could not be read. Never what is in it, and no more of a name than
+/// names have: anybody who reaches the port can write one, and lines wait in memory.
 fn log(verdict: &Verdict<'_, '_>) {
     let request = verdict.request();
     if let Some(problem) = verdict.unreadable() {
         tracing::warn!(
-            uid = request.uid(),
-            kind = request.kind_name(),
-            namespace = request.namespace(),
-            name = request.name(),
+            uid = brief(request.uid()),
+            kind = request.kind_name().map(brief),
+            namespace = request.namespace().map(brief),
+            name = request.name().map(brief),
             webhook = verdict.endpoint().name(),
             allowed = verdict.allowed(),
-            problem,
+            problem = brief(problem),
             "an object that cannot be read"
         );
     } else if !verdict.allowed() {
         tracing::info!(
-            uid = request.uid(),
-            kind = request.kind_name(),
-            namespace = request.namespace(),
-            name = request.name(),
-            user = request.username(),
+            uid = brief(request.uid()),
+            kind = request.kind_name().map(brief),
+            namespace = request.namespace().map(brief),
+            name = request.name().map(brief),
+            user = request.username().map(brief),
             webhook = verdict.endpoint().name(),
             dry_run = request.is_dry_run(),
             rules = verdict.denied_rules().join(","),
             "denied"
         );
     }
+}
+
+/// As much of a text as a line of the log has room for.
+fn brief(text: &str) -> &str {
+    const LONGEST: usize = 512;
+    &text[..text.floor_char_boundary(LONGEST)]
 }

@@ -51,6 +51,11 @@ async fn a_namespace_that_is_not_known_yet_is_asked_for_once() {
     // None of that name: there is no label that could say anything.
     assert_eq!(webhook.mode_in("nowhere").await, "enforce");
     assert_eq!(webhook.lookups("missing"), 1);
+    // A path to something else, which would be found.
+    for elsewhere in ["lenient?", "lenient?a=b", "../namespaces/lenient"] {
+        assert_eq!(webhook.mode_in(elsewhere).await, "enforce", "{elsewhere}");
+    }
+    assert_eq!(webhook.lookups("missing"), 4);
 }
 
 #[tokio::test]

@@ -23,9 +23,11 @@ use kube::runtime::events::Reporter;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::namespaces::is_name;
 use super::trouble::{code, trouble};
 use crate::admit::Notice;
 use crate::metrics::{Metrics, Telling};
+use crate::review::Owner;
 use crate::server::{Condition, Health};
 use series::{Outcome, Series, Write};
 
@@ -46,6 +48,9 @@ const QUEUE: usize = 256;
 /// A write that takes longer has failed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The longest name that an object can have is shorter, and so is what else an owner is known by.
+const LONGEST: usize = 320;
+
 /// The longest name that still leaves room for the time behind it.
 const NAME: usize = 230;
 
@@ -57,12 +62,26 @@ pub struct Owners {
 }
 
 impl Owners {
-    /// Never waits.
+    /// Never waits. What cannot be there is not told: anybody who reaches the port can write a name.
     pub fn tell(&self, notice: Notice) {
-        if self.queue.try_send(notice).is_err() {
+        if !can_be(&notice) || self.queue.try_send(notice).is_err() {
             self.metrics.told_owner(Telling::Dropped);
         }
     }
+}
+
+/// Whether there can be an owner of that name in that namespace.
+fn can_be(notice: &Notice) -> bool {
+    let Owner {
+        api_version,
+        kind,
+        name,
+        uid,
+    } = &notice.owner;
+    is_name(&notice.namespace)
+        && [api_version, kind, name, uid]
+            .iter()
+            .all(|text| text.len() <= LONGEST)
 }
 
 /// Who writes the events.

@@ -54,7 +54,14 @@ impl Namespaces {
 
     /// Asks the API server for a namespace. One that does not exist has no labels; `None` if there is no
     /// answer within a second, or half of the time until the deadline: the review is still to be answered then.
+    ///
+    /// Anybody who reaches the port can write a name, which becomes a part of a path: what cannot be the name of a
+    /// namespace is not asked for.
     pub async fn ask(&self, name: &str, deadline: Instant) -> Option<NamespaceFacts> {
+        if !is_name(name) {
+            self.metrics.namespace_lookup(Lookup::Missing);
+            return Some(NamespaceFacts::default());
+        }
         let left = deadline.saturating_duration_since(Instant::now());
         let patience = PATIENCE.min(left / 2);
         let asked = tokio::time::timeout(patience, self.api.get_opt(name)).await;
@@ -110,7 +117,44 @@ impl Namespaces {
     }
 }
 
+/// Whether a namespace can have this name: a label of RFC 1123.
+pub(super) fn is_name(name: &str) -> bool {
+    let is_plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let bytes = name.as_bytes();
+    bytes.len() <= 63
+        && bytes.iter().all(|byte| is_plain(byte) || *byte == b'-')
+        && bytes.first().is_some_and(is_plain)
+        && bytes.last().is_some_and(is_plain)
+}
+
 fn facts(namespace: &PartialObjectMeta<Namespace>) -> NamespaceFacts {
     let labels = namespace.labels().iter();
     NamespaceFacts::from_labels(labels.map(|(key, value)| (key.as_str(), value.as_str())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_name;
+
+    #[test]
+    fn what_leads_elsewhere_is_no_name() {
+        for name in ["a", "7", "kube-system", &"x".repeat(63)] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in [
+            "",
+            "-a",
+            "a-",
+            "A",
+            "a.b",
+            "a/secrets/b",
+            "../nodes/a",
+            "a?b=c",
+            "a%2fb",
+            "é",
+            &"x".repeat(64),
+        ] {
+            assert!(!is_name(name), "{name}");
+        }
+    }
 }

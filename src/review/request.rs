@@ -35,7 +35,13 @@ pub enum Malformed {
     /// Nothing that an answer could be matched by.
     #[error("request.uid is missing or empty, so there is nothing to answer")]
     NoUid,
+    /// An answer repeats it, and the API server's has 36 bytes.
+    #[error("request.uid has {0} bytes; send one of at most {LONGEST_UID}")]
+    LongUid(usize),
 }
+
+/// In bytes.
+const LONGEST_UID: usize = 256;
 
 /// What is done to the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -152,6 +158,10 @@ pub fn decode<'a>(body: &'a [u8], policy: &'a Policy) -> Result<Request<'a>, Mal
     }
     let at = tape.child(0, Role::Request).ok_or(Malformed::NoRequest)?;
     let envelope = Envelope::find(&tape, at).ok_or(Malformed::NoUid)?;
+    let uid = tape.text(envelope.uid).map_or(0, str::len);
+    if uid > LONGEST_UID {
+        return Err(Malformed::LongUid(uid));
+    }
     Ok(Request {
         body,
         tape,

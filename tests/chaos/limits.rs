@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use tokio::io::AsyncWriteExt;
 
 use crate::bodies;
 use crate::client::{Authority, BOTH, admin, connect};
@@ -117,5 +118,41 @@ pub(crate) fn memory(size: Size) {
             "it serves on"
         );
         replica.end();
+        half_sent(&authority, size).await;
     });
+}
+
+/// Clients that announce the largest body there may be, send a little of it, and go: in all less than the budget.
+async fn half_sent(authority: &Authority, size: Size) {
+    const ANNOUNCED: usize = 7 * 1024 * 1024;
+    const SENT: usize = 60_000;
+    let (clients, times) = size.of((200, 2), (1_000, 10));
+    let replica = Replica::start(authority, &[]);
+    let mut request = format!(
+        "POST /validate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Content-Length: {ANNOUNCED}\r\n\r\n"
+    );
+    request.extend(std::iter::repeat_n(' ', SENT));
+    let told = |name| proc::kilobytes(replica.id(), name).unwrap();
+    let idle = told("VmRSS");
+    for _ in 0..times {
+        let mut held = Vec::new();
+        for _ in 0..clients {
+            let tls = authority.client(BOTH);
+            let mut stream = connect(replica.serve.address, "localhost", tls)
+                .await
+                .unwrap();
+            stream.write_all(request.as_bytes()).await.unwrap();
+            stream.flush().await.unwrap();
+            held.push(stream);
+        }
+    }
+    let peak = told("VmHWM");
+    println!(
+        "{times} times {clients} clients that announce {ANNOUNCED} bytes and send {SENT}: idle {idle}, at most {peak} kB"
+    );
+    assert!(peak < CHART_MEMORY);
+    let client = Client::new(authority.client(BOTH), &[replica.serve.address]);
+    Call::learn_known(&client, "patched pod").await;
+    replica.end();
 }

@@ -188,8 +188,12 @@ impl Client {
                 return Err("503 without Retry-After".to_owned());
             }
             let last = head.headers.get(CONNECTION);
+            let is_last = last.is_some_and(|value| value == "close");
+            if head.status == StatusCode::SERVICE_UNAVAILABLE && is_last {
+                return Err("503 that ends the connection".to_owned());
+            }
             connection.uses += 1;
-            if last.is_none_or(|value| value != "close") && connection.uses < self.uses {
+            if !is_last && connection.uses < self.uses {
                 connection.since = Instant::now();
                 let mut idle = self.idle.lock().unwrap();
                 if idle.len() < IDLE_CONNECTIONS {

@@ -6,10 +6,16 @@ use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::bodies;
 use crate::client::{self, BOTH, PATIENCE, admin};
-use crate::load::{Call, Client, Tally};
+use crate::load::{Answered, Call, Client, Tally};
+use crate::proc;
 use crate::program::transom;
 use crate::scenario::{Size, block_on};
+
+/// Users whose names would fill the memory, if lines that wait held all of them.
+const CHATTY: usize = 60;
+const NAME: usize = 1_000_000;
 
 #[derive(Clone, Copy, Debug)]
 enum Log {
@@ -71,10 +77,19 @@ pub(crate) fn unread(size: Size) {
             }
             println!("{log:?}: {tally}");
             tally.must_be_right();
+            let id = child.0.id();
+            let memory = || proc::kilobytes(id, "VmRSS").unwrap();
+            let before = memory();
+            let chatty = Call::learn(&client, "/validate", by_a_user_of(NAME)).await;
+            for _ in 0..CHATTY {
+                assert_eq!(client.call(&chatty).await, Ok(Answered::Right));
+            }
+            let grown = memory().saturating_sub(before);
+            println!("{log:?}: {grown} kB more after {CHATTY} users with names of {NAME} bytes");
+            assert!(grown < (NAME * CHATTY / 2 / 1024) as u64, "lines are cut");
             assert_eq!(admin(probes, "/readyz").await, "ok");
-            let id = child.0.id().to_string();
             std::process::Command::new("kill")
-                .arg(&id)
+                .arg(id.to_string())
                 .status()
                 .unwrap();
             let began = Instant::now();
@@ -89,6 +104,14 @@ pub(crate) fn unread(size: Size) {
             drop(still);
         }
     });
+}
+
+/// The denied Deployment, by somebody whose name has so many bytes.
+fn by_a_user_of(bytes: usize) -> Vec<u8> {
+    let json = bodies::of("denied Deployment").json.swap_remove(0);
+    let mut review: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    review["request"]["userInfo"]["username"] = "u".repeat(bytes).into();
+    review.to_string().into_bytes()
 }
 
 /// Whatever happens, it ends with us.
