@@ -222,6 +222,6 @@ fn log(verdict: &Verdict<'_, '_>) {
 
 /// As much of a text as a line of the log has room for.
 fn brief(text: &str) -> &str {
-    const LONGEST: usize = 512;
+    const LONGEST: usize = 256;
     &text[..text.floor_char_boundary(LONGEST)]
 }

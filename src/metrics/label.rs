@@ -28,7 +28,8 @@ pub enum Stage {
     TlsHandshake,
     /// More bytes were in flight than `--max-inflight-bytes`.
     Overload,
-    /// A connection that did nothing was closed for a new one: there were `--max-connections`.
+    /// A connection that did nothing was closed for a new one: there were `--max-connections`, or as many as the port of
+    /// health and metrics serves.
     Evicted,
 }
 

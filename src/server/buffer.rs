@@ -27,7 +27,11 @@ impl Buffer {
         if bytes < LARGE {
             return Ok(Self::Heap(Vec::with_capacity(bytes)));
         }
-        Ok(Self::Pages(MmapMut::map_anon(bytes)?, 0))
+        let pages = MmapMut::map_anon(bytes)?;
+        // Where the system makes pages of 2 MiB unasked, a body that stays at its beginning would take one.
+        #[cfg(target_os = "linux")]
+        let _ = pages.advise(memmap2::Advice::NoHugePage);
+        Ok(Self::Pages(pages, 0))
     }
 
     /// One piece more, which may be beyond the capacity.

@@ -178,7 +178,7 @@ impl Guard {
     }
 
     fn byte_read(&self) {
-        if matches!(phase(self.turn()), Phase::Idle | Phase::Answer) {
+        if phase(self.turn()) == Phase::Idle {
             self.advance_to(Phase::Head);
         }
     }
