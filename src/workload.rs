@@ -221,6 +221,24 @@ pub(crate) struct Pod<'t, 'a> {
     pub(crate) asks_for_linux: bool,
 }
 
+/// What lies in a pod, but for a template that somebody wrote into it: API servers drop it.
+fn entries(tape: &Tape<'_>, pod: At) -> impl Iterator<Item = At> {
+    let end = tape.entry(pod).end;
+    let mut next = pod;
+    std::iter::from_fn(move || {
+        while next < end {
+            let here = next;
+            if here != pod && matches!(tape.role(here), Role::Template | Role::JobTemplate) {
+                next = tape.entry(here).end;
+                continue;
+            }
+            next += 1;
+            return Some(here);
+        }
+        None
+    })
+}
+
 impl<'t, 'a> Pod<'t, 'a> {
     /// Surveys the pod in an object of this kind. An object without a template has none.
     pub(crate) fn find(tape: &'t Tape<'a>, object: At, kind: Kind) -> Option<Self> {
@@ -251,10 +269,15 @@ impl<'t, 'a> Pod<'t, 'a> {
             windows_text: None,
             asks_for_linux: false,
         };
-        for here in at..tape.entry(at).end {
+        for here in entries(tape, at) {
             pod.note(here);
         }
         Some(pod)
+    }
+
+    /// All that was read of the pod.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = At> {
+        entries(self.tape, self.at)
     }
 
     fn note(&mut self, at: At) {

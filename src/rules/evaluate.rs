@@ -133,7 +133,7 @@ pub(crate) fn evaluate(
     let pod = context.pod;
     let tape: &Tape<'_> = pod.tape;
     let host_process = pod.has_host_process();
-    for at in pod.at..tape.entry(pod.at).end {
+    for at in pod.entries() {
         for id in tape.checks(at) {
             let (rule, check) = TABLE.checks[usize::from(*id)];
             let skipped = match check.skip {
