@@ -244,24 +244,12 @@ pub(crate) const OF_THE_CLUSTER: &[Change] = &[
     ),
     (
         "Kyverno for something else than pods",
-        |c| {
-            let pattern = json!({"pattern": {"spec": {"capabilities": {"drop": ["ALL"]}}}});
-            let mut other = kyverno(&pattern, "enforce");
-            other["spec"]["rules"][0]["match"] =
-                json!({"any": [{"resources": {"kinds": ["NetworkPolicy"]}}]});
-            c.kyverno = Ok(of(json!([other])));
-        },
+        |c| policy_for(c, "NetworkPolicy"),
         &[],
     ),
     (
         "Kyverno for Deployments",
-        |c| {
-            let pattern = json!({"pattern": {"spec": {"capabilities": {"drop": ["ALL"]}}}});
-            let mut other = kyverno(&pattern, "enforce");
-            other["spec"]["rules"][0]["match"] =
-                json!({"any": [{"resources": {"kinds": ["apps/v1/Deployment"]}}]});
-            c.kyverno = Ok(of(json!([other])));
-        },
+        |c| policy_for(c, "apps/v1/Deployment"),
         &["warn kyverno"],
     ),
     (

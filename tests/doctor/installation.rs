@@ -47,6 +47,14 @@ pub(crate) fn policy(cluster: &mut Cluster, validate: &Value, action: &str) {
     cluster.kyverno = Ok(of(json!([kyverno(validate, action)])));
 }
 
+/// A policy that no Windows pod would meet, for objects of this kind.
+pub(crate) fn policy_for(cluster: &mut Cluster, kind: &str) {
+    let pattern = json!({"pattern": {"spec": {"capabilities": {"drop": ["ALL"]}}}});
+    let mut policy = kyverno(&pattern, "enforce");
+    policy["spec"]["rules"][0]["match"] = json!({"any": [{"resources": {"kinds": [kind]}}]});
+    cluster.kyverno = Ok(of(json!([policy])));
+}
+
 /// In the installation; without a line, all stays in order.
 pub(crate) const OF_THE_INSTALLATION: &[Change] = &[
     (

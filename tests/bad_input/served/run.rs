@@ -14,7 +14,7 @@ use crate::common::config;
 use crate::proc;
 use crate::serve::Serve;
 
-/// What the program may take at the end, in kB. It was built without optimisation, and glibc keeps what it had.
+/// What the program may take at most, in kB. It was built without optimisation, and glibc keeps what it had.
 const BUDGET: u64 = 150 * 1024;
 
 /// TCP, with or without TLS.
