@@ -121,6 +121,28 @@ impl<'a> Tape<'a> {
         })
     }
 
+    /// An entry and all below it, but for those of the roles that are left out, with what lies below them.
+    pub(crate) fn within(
+        &self,
+        at: At,
+        is_left_out: impl Fn(Role) -> bool,
+    ) -> impl Iterator<Item = At> {
+        let end = self.entry(at).end;
+        let mut next = at;
+        std::iter::from_fn(move || {
+            while next < end {
+                let here = next;
+                if here != at && is_left_out(self.role(here)) {
+                    next = self.entry(here).end;
+                    continue;
+                }
+                next += 1;
+                return Some(here);
+            }
+            None
+        })
+    }
+
     /// The entry directly below `at` that has this role.
     pub(crate) fn child(&self, at: At, role: Role) -> Option<At> {
         self.children(at).find(|child| self.role(*child) == role)

@@ -223,19 +223,8 @@ pub(crate) struct Pod<'t, 'a> {
 
 /// What lies in a pod, but for a template that somebody wrote into it: API servers drop it.
 fn entries(tape: &Tape<'_>, pod: At) -> impl Iterator<Item = At> {
-    let end = tape.entry(pod).end;
-    let mut next = pod;
-    std::iter::from_fn(move || {
-        while next < end {
-            let here = next;
-            if here != pod && matches!(tape.role(here), Role::Template | Role::JobTemplate) {
-                next = tape.entry(here).end;
-                continue;
-            }
-            next += 1;
-            return Some(here);
-        }
-        None
+    tape.within(pod, |role| {
+        matches!(role, Role::Template | Role::JobTemplate)
     })
 }
 
