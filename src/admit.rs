@@ -1,6 +1,8 @@
 //! The pipeline on one page: (request, policy, facts) → verdict. The only call that the shell
 //! makes; webhook, linter and scan all come through here.
 
+#[cfg(test)]
+mod linear;
 mod notice;
 mod verdict;
 

@@ -163,7 +163,8 @@ pub enum OwnedObjects {
     /// Warn; workloads from before the installation go on running when they are rescheduled.
     #[default]
     Warn,
-    /// As in any other object.
+    /// As in any other object: for clusters where evidence of Windows is added to pods only, so that
+    /// their templates are not evaluated.
     Enforce,
 }
 

@@ -331,14 +331,28 @@ fn effect_of(case: &Case<'_, '_, '_>, hit: &Hit, ignores: &Ignores) -> Option<Ef
     }
 }
 
-/// Whether a controller of the control plane made this object for an owner that was judged itself. An
-/// ownerReference that somebody else wrote buys nothing.
+/// The service accounts in `kube-system` by which kube-controller-manager creates pods, ReplicaSets and
+/// Jobs (with `--use-service-account-credentials`). A suffix such as `-controller` would trust add-ons, too.
+/// Source: the roles `system:controller:*` that may create these, in
+/// <https://github.com/kubernetes/kubernetes/blob/v1.36.0/plugin/pkg/auth/authorizer/rbac/bootstrappolicy/controller_policy.go>.
+const CONTROLLERS: [&str; 7] = [
+    "cronjob-controller",
+    "daemon-set-controller",
+    "deployment-controller",
+    "job-controller",
+    "replicaset-controller",
+    "replication-controller",
+    "statefulset-controller",
+];
+
+/// Whether a controller of the control plane made this object for an owner that was evaluated itself.
+/// An ownerReference that another client wrote has no effect.
 pub(crate) fn is_made_for_an_owner(request: &Request<'_>, kind: Kind) -> bool {
     let user = request.username().unwrap_or_default();
     let by_controller = user == "system:kube-controller-manager"
         || user
             .strip_prefix("system:serviceaccount:kube-system:")
-            .is_some_and(|name| name.ends_with("-controller"));
+            .is_some_and(|name| CONTROLLERS.contains(&name));
     by_controller
         && Kind::ALL
             .into_iter()

@@ -10,6 +10,8 @@ mod index;
 mod parse;
 mod path;
 pub(crate) mod trie;
+#[cfg(test)]
+pub(crate) mod visits;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -45,8 +47,8 @@ pub(crate) enum Value<'a> {
     /// A list, with its number of elements (nulls count).
     List(u32),
     Map,
-    /// Something is there; what, nobody asked.
-    Present,
+    /// Something is there whose meaning no rule reads: its JSON text.
+    Present(&'a str),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -95,6 +97,8 @@ impl<'a> Tape<'a> {
     }
 
     pub(crate) fn entry(&self, at: At) -> &Entry<'a> {
+        #[cfg(test)]
+        visits::count();
         &self.entries[at as usize]
     }
 
@@ -294,7 +298,8 @@ impl<'a> Tape<'a> {
                 Value::Float(value) => value.to_bits().hash(hasher),
                 Value::Text(_) | Value::Unescaped(..) => self.text(here).hash(hasher),
                 Value::List(len) => len.hash(hasher),
-                Value::Map | Value::Present => 0u8.hash(hasher),
+                Value::Present(json) => json.hash(hasher),
+                Value::Map => 0u8.hash(hasher),
             }
         }
     }
@@ -310,12 +315,18 @@ impl<'a> Tape<'a> {
             Value::Text(_) | Value::Unescaped(..) => {
                 write_cut(self.text(at).unwrap_or_default(), out)
             }
-            Value::Present => out.write_str("{…}"),
+            Value::Present(_) => out.write_str("{…}"),
             Value::List(0) => out.write_str("[]"),
-            Value::List(_) if self.entry(at).end == at + 1 => out.write_str("[…]"),
+            Value::List(_) if !self.has_readable_items(at) => out.write_str("[…]"),
             Value::List(_) => self.write_children(at, out, "[", "]"),
             Value::Map => self.write_children(at, out, "{", "}"),
         }
+    }
+
+    /// Whether the elements of a list were read, and not only that they are there.
+    fn has_readable_items(&self, at: At) -> bool {
+        let first = self.children(at).next();
+        first.is_some_and(|first| !matches!(self.entry(first).value, Value::Present(_)))
     }
 
     fn write_children(

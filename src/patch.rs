@@ -5,6 +5,8 @@
 //! so applying it twice is applying it once. Not here: whether there is anything to patch at all
 //! (`decision`). Operations are streamed into the answer and never built as typed values.
 
+use std::collections::HashSet;
+
 use crate::facts::Nodes;
 use crate::object::{At, FieldPath};
 use crate::placement::{PlacementPolicy, Selector};
@@ -97,7 +99,7 @@ impl Patch {
 
     /// The same, but without taking out these fields. The API server would refuse them beside
     /// os=windows, so that is not put there either, and without it nothing is taken out.
-    pub(crate) fn sparing(&self, spared: &[At]) -> Self {
+    pub(crate) fn sparing(&self, spared: &HashSet<At>) -> Self {
         let mut operations = self.operations.clone();
         operations
             .retain(|operation| !matches!(operation, Operation::Remove(at) if spared.contains(at)));

@@ -170,15 +170,14 @@ impl PlacementPolicy {
         pod: &Pod<'_, '_>,
         shared: &[Toleration],
     ) -> impl Iterator<Item = usize> {
-        let learnt = shared
+        let configured: Vec<_> = self.tolerations_for(pod).map(|(_, own)| own).collect();
+        let learned = shared
             .iter()
             .enumerate()
             .filter(|(_, toleration)| self.learns(toleration));
-        learnt
-            .filter(|(_, toleration)| {
-                let is_configured = self
-                    .tolerations_for(pod)
-                    .any(|(_, own)| own.covers(toleration));
+        learned
+            .filter(move |(_, toleration)| {
+                let is_configured = configured.iter().any(|own| own.covers(toleration));
                 !is_configured && !is_tolerated(pod, toleration)
             })
             .map(|(i, _)| i)

@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use crate::field::Step;
 
-pub use locate::Located;
+pub use locate::{Index, Located};
 pub use read::{Contents, documents, read, scalars};
 pub use stream::json_objects;
 

@@ -173,7 +173,7 @@ impl<'r, 'a> Verdict<'r, 'a> {
     pub(crate) fn patch_sparing(&self, is_spared: impl Fn(&Finding) -> bool) -> Option<String> {
         let (patch, pod) = self.patch_of_pod()?;
         let spared = self.findings().iter().filter(|finding| is_spared(finding));
-        let spared: Vec<_> = spared.map(|finding| finding.hit.at).collect();
+        let spared = spared.map(|finding| finding.hit.at).collect();
         self.written(&patch.sparing(&spared), pod)
     }
 

@@ -7,6 +7,7 @@
 //! it still refuses. Annotations, which it does see, are `decision`'s.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 
 use super::document::line_feeds;
 use super::report::Problem;
@@ -19,8 +20,17 @@ use crate::yaml::{Comment, Place};
 #[derive(Default)]
 pub(super) struct Comments {
     ignores: Vec<Ignore>,
+    /// By the line that they hold for and the code of a rule, in the order of the text.
+    by_line: HashMap<(usize, &'static str), ByLine>,
     /// What is wrong with them.
     flaws: Vec<Problem>,
+}
+
+/// The comments that silence one rule in one line.
+#[derive(Default)]
+struct ByLine {
+    ignores: Vec<usize>,
+    used: Cell<bool>,
 }
 
 /// One rule that a comment names, or several by the beginning of their codes.
@@ -31,8 +41,6 @@ struct Ignore {
     reason: String,
     /// The comment's own.
     place: Place,
-    /// The line that it holds for.
-    line: usize,
     used: Cell<bool>,
 }
 
@@ -71,12 +79,15 @@ impl Comments {
                 let problem = format!("{named} is not ignored: write the reason behind the ]");
                 self.flaws.push(Problem::at(place, problem));
             } else {
+                for rule in &rules {
+                    let comments = self.by_line.entry((line, rule.code)).or_default();
+                    comments.ignores.push(self.ignores.len());
+                }
                 self.ignores.push(Ignore {
                     named: named(&rules, name),
                     rules,
                     reason: reason.to_owned(),
                     place,
-                    line,
                     used: Cell::new(false),
                 });
             }
@@ -86,12 +97,19 @@ impl Comments {
     /// Why this rule is ignored in a field, if a comment says so. `lines` are those in which the
     /// field and everything around it begin.
     pub(super) fn reason(&self, lines: &[usize], rule: &Rule) -> Option<&str> {
-        let holds = |i: &&Ignore| i.names(rule) && lines.contains(&i.line);
-        let mut found = self.ignores.iter().filter(holds);
-        let first = found.next()?;
-        first.used.set(true);
-        found.for_each(|ignore| ignore.used.set(true));
-        Some(&first.reason)
+        let found = lines
+            .iter()
+            .filter_map(|line| self.by_line.get(&(*line, rule.code)));
+        let mut first = usize::MAX;
+        for comments in found {
+            first = first.min(*comments.ignores.first()?);
+            // Each list is gone through once.
+            if !comments.used.replace(true) {
+                let ignores = comments.ignores.iter();
+                ignores.for_each(|i| self.ignores[*i].used.set(true));
+            }
+        }
+        self.ignores.get(first).map(|ignore| ignore.reason.as_str())
     }
 
     /// What is wrong with the comments; with those that silenced nothing, if all was read. That a
@@ -106,12 +124,6 @@ impl Comments {
             oddities.push(Problem::at(ignore.place, problem));
         }
         oddities
-    }
-}
-
-impl Ignore {
-    fn names(&self, rule: &Rule) -> bool {
-        self.rules.iter().any(|named| named.code == rule.code)
     }
 }
 

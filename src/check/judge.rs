@@ -11,7 +11,7 @@ use crate::FieldPath;
 use crate::admit::Verdict;
 use crate::decision::{Endpoint, Finding as Told};
 use crate::facts::Facts;
-use crate::yaml::Located;
+use crate::yaml::{Index, Located};
 
 pub(super) fn judge(
     object: &Object,
@@ -32,6 +32,8 @@ pub(super) fn judge(
     };
     let mut case = Case {
         object,
+        index: Index::new(&object.node),
+        namespace: object.metadata("namespace"),
         comments,
         evidence: None,
         told: HashSet::new(),
@@ -62,6 +64,8 @@ pub(super) fn facts(namespace: &str, options: &Options) -> Facts {
 /// One object, and everything that is told of it.
 struct Case<'c> {
     object: &'c Object,
+    index: Index<'c>,
+    namespace: Option<&'c str>,
     comments: &'c Comments,
     evidence: Option<String>,
     /// By code and path. A denial of /mutate tells of what /validate would find again.
@@ -96,7 +100,7 @@ impl Case<'_> {
             span: Some(self.span(&located)),
             absent: !located.complete,
             against: against.map(|located| self.span(&located)),
-            namespace: self.object.metadata("namespace").map(str::to_owned),
+            namespace: self.namespace.map(str::to_owned),
             evidence: self.evidence.clone(),
             ..creation::finding(verdict, told, path, ignored.map(str::to_owned))
         }
@@ -131,6 +135,6 @@ impl Case<'_> {
     }
 
     fn locate(&self, path: &FieldPath<'_>) -> Located<'_> {
-        self.object.node.locate(path.steps())
+        self.index.locate(path.steps())
     }
 }

@@ -106,6 +106,8 @@ impl Ignores {
             let matters = |rule: RuleId| found.contains(&rule);
             self.all
                 .retain(|ignore| ignore.rule.map_or(!found.is_empty(), matters));
+            // Those in effect, of which there are few, are looked up for each finding.
+            self.all.sort_by_key(|ignore| ignore.flaw.is_some());
         }
         self.all
     }

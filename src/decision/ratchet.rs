@@ -24,7 +24,7 @@ pub(super) fn in_new_container<'t>(case: &Case<'_, 't, '_>) -> impl Fn(At) -> bo
     }
 }
 
-/// The findings of the old object, by rule, container or volume, and value; never by index.
+/// The findings of the old object, by [`likeness`].
 pub(super) struct KnownHits(HashSet<u64>);
 
 impl KnownHits {
@@ -40,10 +40,11 @@ impl KnownHits {
     }
 }
 
-/// What findings have in common that are the same flaw: rule, container or volume, and value; never the index.
+/// Equal for findings that are the same violation: rule and case, container or volume, and value
+/// with all of its content; never the index.
 pub(crate) fn likeness(pod: &Pod<'_, '_>, hit: &Hit) -> u64 {
     let mut hasher = DefaultHasher::new();
-    hit.rule.hash(&mut hasher);
+    (hit.rule, hit.tier).hash(&mut hasher);
     pod.owner_name(hit.at).hash(&mut hasher);
     if let Some(against) = hit.against {
         pod.tape.key_of(against).hash(&mut hasher);

@@ -302,6 +302,18 @@ impl Builder {
             first.checks.extend(item.checks);
         }
 
+        // Findings in two lists are the same only if their elements are.
+        for at in 0..self.nodes.len() {
+            let node = &self.nodes[at];
+            let is_opaque =
+                node.shape == Shape::List && node.item.is_none() && node.first.is_none();
+            if is_opaque && !node.checks.is_empty() {
+                // Fewer fields than 65,536.
+                let item = self.item(at as FieldId);
+                self.node(item).shape = Shape::Presence;
+            }
+        }
+
         // A pod: metadata and spec. A template is one; so is what a CronJob's jobTemplate holds.
         let pod = |builder: &mut Self, edge, role| {
             let (metadata, spec) = (builder.metadata, builder.spec);

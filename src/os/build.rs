@@ -64,17 +64,21 @@ pub(crate) fn of_pod<'t>(pod: &Pod<'t, '_>) -> Option<&'t str> {
     })
 }
 
-/// Whether a pod says that it does not run on nodes of this build: by its node selector, or by
-/// every term of its required affinity.
-pub(crate) fn is_excluded(pod: &Pod<'_, '_>, build: &str) -> bool {
-    if let Some((_, selected)) = pod.selector(BUILD_LABEL) {
-        return selected != build;
-    }
-    let Some(terms) = pod.required_terms else {
-        return false;
+/// The builds of nodes that a pod excludes: by its node selector, or by every term of its required
+/// affinity. Decided once for a pod: its terms and containers may both be many.
+pub(crate) fn excluded(pod: &Pod<'_, '_>) -> Vec<&'static str> {
+    let builds = RELEASES.iter().map(|release| release.build);
+    let is_excluded = |build: &&str| {
+        if let Some((_, selected)) = pod.selector(BUILD_LABEL) {
+            return selected != *build;
+        }
+        let Some(terms) = pod.required_terms else {
+            return false;
+        };
+        let mut terms = pod.tape.children(terms).peekable();
+        terms.peek().is_some() && terms.all(|term| term_excludes(pod.tape, term, build))
     };
-    let mut terms = pod.tape.children(terms).peekable();
-    terms.peek().is_some() && terms.all(|term| term_excludes(pod.tape, term, build))
+    builds.filter(is_excluded).collect()
 }
 
 /// All expressions of a term have to hold, so one is enough.

@@ -203,6 +203,7 @@ fn other_builds(context: &Context<'_, '_, '_>, report: &mut dyn FnMut(Found)) {
     if pod.has_host_process() {
         return;
     }
+    let excluded = build::excluded(pod);
     let mut first = None;
     for container in &pod.containers {
         let build = container.image.and_then(|at| {
@@ -210,7 +211,7 @@ fn other_builds(context: &Context<'_, '_, '_>, report: &mut dyn FnMut(Found)) {
             Some((at, build::of_image(image)?))
         });
         let Some((at, build)) = build else { continue };
-        let is_excluded = build::is_excluded(pod, build);
+        let is_excluded = excluded.contains(&build);
         let tier = match first {
             _ if is_excluded => 0,
             Some(first) if first != build => 0,

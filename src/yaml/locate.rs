@@ -1,5 +1,7 @@
 //! Where a field of an object is written, or what comes nearest to it.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::{Key, Node, Place, Value};
@@ -46,19 +48,60 @@ impl Located<'_> {
 }
 
 impl Node {
-    /// Follows a path as far as it is written.
+    /// Follows a path as far as it is written. For many paths use an [`Index`].
     pub fn locate<'n, 's>(&'n self, path: impl IntoIterator<Item = Step<'s>>) -> Located<'n> {
+        Index::new(self).locate(path)
+    }
+}
+
+/// Finds many paths in one document, in time that does not depend on the length of its maps.
+#[derive(Clone, Debug)]
+pub struct Index<'n> {
+    root: &'n Node,
+    /// The entries of long maps, by key.
+    maps: RefCell<HashMap<*const Node, HashMap<&'n str, usize>>>,
+}
+
+impl<'n> Index<'n> {
+    /// Maps up to this length are searched.
+    const SHORT: usize = 32;
+
+    /// Reads nothing yet.
+    pub fn new(root: &'n Node) -> Self {
+        Self {
+            root,
+            maps: RefCell::default(),
+        }
+    }
+
+    /// The entry of a key. Of a duplicate key the last one counts.
+    pub(crate) fn entry(&self, node: &'n Node, name: &str) -> Option<&'n (Key, Node)> {
+        let Value::Map(map) = &node.value else {
+            return None;
+        };
+        if map.len() <= Self::SHORT {
+            return map.iter().rev().find(|(key, _)| key.text == name);
+        }
+        let mut maps = self.maps.borrow_mut();
+        let keys = maps.entry(std::ptr::from_ref(node)).or_insert_with(|| {
+            let keys = map.iter().enumerate();
+            keys.map(|(i, (key, _))| (key.text.as_str(), i)).collect()
+        });
+        map.get(*keys.get(name)?)
+    }
+
+    /// Follows a path as far as it is written.
+    pub fn locate<'s>(&self, path: impl IntoIterator<Item = Step<'s>>) -> Located<'n> {
         let mut here = Located {
             key: None,
-            node: self,
+            node: self.root,
             complete: true,
-            lines: vec![self.place.line],
+            lines: vec![self.root.place.line],
         };
         for step in path {
             let below = match (step, &here.node.value) {
-                (Step::Name(name) | Step::Key(name), Value::Map(map)) => {
-                    // Of a key that stands there twice the last one counts.
-                    let entry = map.iter().rev().find(|(key, _)| key.text == name);
+                (Step::Name(name) | Step::Key(name), Value::Map(_)) => {
+                    let entry = self.entry(here.node, name);
                     entry.map(|(key, node)| (Some(key), node))
                 }
                 (Step::Index(i), Value::List(list)) => {

@@ -36,13 +36,20 @@ fn warns_of_objects_that_controllers_made_for_judged_owners() {
     let controllers = [
         "system:kube-controller-manager",
         CONTROLLER,
-        "system:serviceaccount:kube-system:job-controller",
+        "system:serviceaccount:kube-system:cronjob-controller",
         "system:serviceaccount:kube-system:daemon-set-controller",
+        "system:serviceaccount:kube-system:deployment-controller",
+        "system:serviceaccount:kube-system:job-controller",
+        "system:serviceaccount:kube-system:replication-controller",
+        "system:serviceaccount:kube-system:statefulset-controller",
     ];
     let users = [
         "jane",
         "system:serviceaccount:default:replicaset-controller",
         "system:serviceaccount:kube-system:replicaset-controller2",
+        "system:serviceaccount:kube-system:my-addon-controller",
+        "system:serviceaccount:kube-system:aws-load-balancer-controller",
+        "system:serviceaccount:kube-system:namespace-controller",
         "system:serviceaccount:kube-system:default",
         "system:node:a",
         "",

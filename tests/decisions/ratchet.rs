@@ -2,13 +2,15 @@
 //! deleted or cannot be changed any more.
 
 use crate::common::{
-    KINDS, OS, ask, bytes, merge, object_of, pod, pod_metadata_mut, review_of, update,
+    KINDS, OS, ask, ask_with, bytes, merge, object_of, pod, pod_metadata_mut, policy, review_of,
+    update,
 };
 use crate::{
     asked, container, is_silent, mutate, secured, validate, validate_update, windows, windows_os,
 };
 use serde_json::{Value, json};
 use transom::decision::Endpoint;
+use transom::facts::Facts;
 
 #[test]
 fn warns_of_what_was_there_before_and_denies_what_is_new() {
@@ -173,6 +175,50 @@ fn warns_of_what_was_there_before_and_denies_what_is_new() {
             );
             assert_eq!(answer.allowed, deny == 0, "{what} {kind}");
         }
+    }
+}
+
+#[test]
+fn denies_another_case_of_a_known_rule() {
+    // The value stays `true`; the account makes it a container that cannot start.
+    let with = |options: Value| {
+        pod(windows(
+            json!({"securityContext": {"runAsNonRoot": true, "windowsOptions": options}}),
+        ))
+    };
+    let old = with(json!({"runAsUserName": "ContainerUser"}));
+    let new = with(json!({"runAsUserName": "ContainerAdministrator"}));
+    let policy = policy("profile: kep-116");
+    let ask = |new: &Value| {
+        let facts = Facts::default();
+        ask_with(Endpoint::Validate, &update(new, &old), &policy, &facts)
+    };
+    assert_eq!(ask(&new).deny, ["WIN103 spec.securityContext.runAsNonRoot"]);
+    assert_eq!(ask(&old).deny, [""; 0]);
+}
+
+#[test]
+fn denies_other_content_of_fields_that_no_rule_reads() {
+    let volume = |volume: Value| windows(json!({"volumes": [volume]}));
+    let nfs = |server: &str| volume(json!({"name": "a", "nfs": {"server": server, "path": "/"}}));
+    let labels =
+        |level: &str| windows(json!({"securityContext": {"seLinuxOptions": {"level": level}}}));
+    let sysctls = |name: &str| {
+        windows(json!({"securityContext": {"sysctls": [{"name": name, "value": "1"}]}}))
+    };
+    let devices = |path: &str| {
+        let devices = json!([{"name": "a", "devicePath": path}]);
+        windows(json!({"containers": [container("a", json!({"volumeDevices": devices}))]}))
+    };
+    for [old, new] in [
+        [nfs("a"), nfs("b")],
+        [labels("s0"), labels("s1")],
+        [sysctls("a"), sysctls("b")],
+        [devices("/dev/a"), devices("/dev/b")],
+    ] {
+        let [old, new] = [pod(old), pod(new)];
+        assert_eq!(validate_update(&new, &old).deny.len(), 1, "{new}");
+        assert!(validate_update(&old, &old).allowed, "{old}");
     }
 }
 

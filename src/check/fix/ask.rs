@@ -16,7 +16,7 @@ use crate::field::Step;
 use crate::patch::Change as Kind;
 use crate::review;
 use crate::workload;
-use crate::yaml::{self, Node, Value};
+use crate::yaml::{self, Index, Node, Value};
 
 /// A change of one object. Paths are from its root.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,10 +97,11 @@ pub(super) fn ask(
     if !verdict.allowed() {
         return Some(Answer::Refused(verdict.denied_rules().join(", ")));
     }
+    let index = Index::new(&object.node);
     let patch = verdict.patch_sparing(|finding| {
         let path = verdict.path(finding);
         let all = way.iter().copied().chain(path.steps());
-        let lines = object.node.locate(all).lines;
+        let lines = index.locate(all).lines;
         !is_selected(finding.rule()) || comments.reason(&lines, finding.rule()).is_some()
     })?;
     let pod = path.pointer();

@@ -4,6 +4,7 @@
 //! (`print`), and how keys are taken out (`remove`).
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::ask::Change;
@@ -11,7 +12,7 @@ use super::print::{self, Style};
 use super::remove;
 use super::text::{BREAKS, Edit, is_one_line, line_break, line_end, line_start};
 use crate::field::Step;
-use crate::yaml::{Key, Node, Value};
+use crate::yaml::{Index, Key, Node, Value};
 
 /// Why a text is left alone.
 pub(super) type Reason = &'static str;
@@ -26,9 +27,14 @@ pub(super) const UNUSUAL: Reason = "it is written in a way that is not edited";
 
 /// The edits that make these changes.
 pub(super) fn edits(text: &str, object: &Node, changes: &[Change]) -> Result<Vec<Edit>, Reason> {
-    let page = Page { text, object };
+    let page = Page {
+        text,
+        root: object,
+        object: &Index::new(object),
+    };
     let mut edits = Vec::new();
     let mut removed: Vec<(Spot<'_>, Vec<&str>)> = Vec::new();
+    let mut places: HashMap<*const Node, usize> = HashMap::new();
     // Where two of them end, what is put into the inner one comes first.
     let mut changes: Vec<_> = changes.iter().collect();
     changes.sort_by_key(|change| Reverse(page.depth(change)));
@@ -39,11 +45,13 @@ pub(super) fn edits(text: &str, object: &Node, changes: &[Change]) -> Result<Vec
             Change::Remove(path) => {
                 let (last, parent) = path.split_last().ok_or(UNUSUAL)?;
                 let spot = page.walk(parent)?;
-                let same = |(other, _): &&mut (Spot<'_>, _)| std::ptr::eq(other.node, spot.node);
-                match removed.iter_mut().find(same) {
-                    Some((_, keys)) => keys.push(last),
-                    None => removed.push((spot, vec![last])),
-                }
+                let place = *places
+                    .entry(std::ptr::from_ref(spot.node))
+                    .or_insert_with(|| {
+                        removed.push((spot, Vec::new()));
+                        removed.len() - 1
+                    });
+                removed[place].1.push(last);
             }
         }
     }
@@ -55,9 +63,10 @@ pub(super) fn edits(text: &str, object: &Node, changes: &[Change]) -> Result<Vec
 
 /// What is edited.
 #[derive(Clone, Copy)]
-struct Page<'n> {
-    text: &'n str,
-    object: &'n Node,
+struct Page<'p, 'n> {
+    text: &'p str,
+    root: &'n Node,
+    object: &'p Index<'n>,
 }
 
 /// A value on the way down from the object, written where it stands.
@@ -69,18 +78,18 @@ pub(super) struct Spot<'n> {
     pub(super) node: &'n Node,
 }
 
-impl<'n> Page<'n> {
+impl<'n> Page<'_, 'n> {
     /// Follows a path, all of which is there.
     fn walk(&self, path: &[String]) -> Result<Spot<'n>, Reason> {
         let start = Spot {
             map: None,
             key: None,
-            node: self.object,
+            node: self.root,
         };
         own(start.node)?;
         path.iter().try_fold(start, |here, step| {
             let next = match &here.node.value {
-                Value::Map(_) => entry(self.text, here.node, step)?,
+                Value::Map(_) => self.entry(here.node, step)?,
                 Value::List(list) => step.parse().ok().and_then(|i: usize| {
                     let node = list.get(i)?;
                     Some(Spot {
@@ -95,6 +104,22 @@ impl<'n> Page<'n> {
             own(next.node)?;
             Ok(next)
         })
+    }
+
+    /// The entry of a map that counts. It may stand in another map and be merged into this one.
+    fn entry(&self, map: &'n Node, name: &str) -> Result<Option<Spot<'n>>, Reason> {
+        if !matches!(map.value, Value::Map(_)) {
+            return Err(UNUSUAL);
+        }
+        let Some((key, node)) = self.object.entry(map, name) else {
+            return Ok(None);
+        };
+        own_key(self.text, map, key)?;
+        Ok(Some(Spot {
+            map: Some(map),
+            key: Some(key),
+            node,
+        }))
     }
 
     /// How deep the value is that gets something.
@@ -114,7 +139,7 @@ impl<'n> Page<'n> {
         let (key, parent) = path.split_last().ok_or(UNUSUAL)?;
         let parent = self.walk(parent)?;
         let map = parent.node;
-        if let Some(there) = entry(self.text, map, key)? {
+        if let Some(there) = self.entry(map, key)? {
             let (indent, style) = (there.indent(), self.style(&there));
             let below = print::below(&value.value, indent, style);
             return self.replace(there, &below, &print::flow(value), edits);
@@ -253,14 +278,14 @@ impl<'n> Page<'n> {
         let step = |key: &Key, node: &Node| step(self.text, key, node);
         let list = |key: &Key, node: &Node| list(self.text, key, node);
         let own = spot.key.and_then(|key| step(key, spot.node));
-        let near = [Some(spot.node), spot.map, Some(self.object)];
+        let near = [Some(spot.node), spot.map, Some(self.root)];
         let (dash, gap) = near
             .into_iter()
             .flatten()
             .find_map(|node| find(node, &list))
             .unwrap_or((0, 2));
         Style {
-            step: own.or_else(|| find(self.object, &step)).unwrap_or(2),
+            step: own.or_else(|| find(self.root, &step)).unwrap_or(2),
             dash,
             gap,
         }
@@ -313,22 +338,6 @@ fn dash(text: &str, item: &Node) -> Option<(usize, usize)> {
         .len()
         .checked_sub(1)?;
     (before.trim() == "-").then_some((dash, before.len() - dash))
-}
-
-/// The entry of a map that counts. It may stand in another map and be merged into this one.
-fn entry<'n>(text: &str, map: &'n Node, name: &str) -> Result<Option<Spot<'n>>, Reason> {
-    let Value::Map(entries) = &map.value else {
-        return Err(UNUSUAL);
-    };
-    let Some((key, node)) = entries.iter().rev().find(|(key, _)| key.text == name) else {
-        return Ok(None);
-    };
-    own_key(text, map, key)?;
-    Ok(Some(Spot {
-        map: Some(map),
-        key: Some(key),
-        node,
-    }))
 }
 
 /// Whether a key stands in the map itself: all of those stand below each other.
