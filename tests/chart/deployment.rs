@@ -339,6 +339,38 @@ fn the_network_policy_lets_in_what_asks_and_out_what_is_asked() {
 }
 
 #[test]
+fn restricts_egress_to_api_servers_and_dns_that_are_given() {
+    let Some(helm) = helm() else { return };
+    let egress = |values: &str| {
+        let values = format!("networkPolicy: {{enabled: true, {values}}}");
+        let rendered = helm.with(&values).unwrap();
+        rendered.one("NetworkPolicy")["spec"]["egress"].clone()
+    };
+    let ports = |all: &[(u16, &str)]| {
+        let all = all
+            .iter()
+            .map(|(port, protocol)| json!({"port": port, "protocol": protocol}));
+        all.collect::<Vec<_>>()
+    };
+    let api_server = ports(&[(443, "TCP"), (6443, "TCP")]);
+    let dns = ports(&[(53, "UDP"), (53, "TCP")]);
+    assert_eq!(egress(""), json!([{"ports": api_server}, {"ports": dns}]));
+    let values = "apiServerPorts: [6443], apiServerCIDRs: [10.0.0.10/32, 'fd00::/64'], dnsPorts: [53, 5353], \
+        dnsTo: [{podSelector: {}}, {ipBlock: {cidr: 169.254.20.10/32}}]";
+    let block = |cidr: &str| json!({"ipBlock": {"cidr": cidr}});
+    assert_eq!(
+        egress(values),
+        json!([
+            {"ports": ports(&[(6443, "TCP")]), "to": [block("10.0.0.10/32"), block("fd00::/64")]},
+            {
+                "ports": ports(&[(53, "UDP"), (53, "TCP"), (5353, "UDP"), (5353, "TCP")]),
+                "to": [{"podSelector": {}}, block("169.254.20.10/32")],
+            },
+        ])
+    );
+}
+
+#[test]
 fn the_service_monitor_reads_the_port_of_the_service() {
     let Some(helm) = helm() else { return };
     let rendered = helm.ci("everything-on");

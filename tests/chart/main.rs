@@ -18,6 +18,7 @@ mod refused;
 mod rights;
 mod schema;
 mod schemas;
+mod strings;
 mod values;
 mod webhooks;
 

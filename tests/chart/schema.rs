@@ -38,6 +38,7 @@ fn every_object_of_ours_is_closed() {
     let open = [
         "/properties/affinity",
         "/properties/global",
+        "/properties/networkPolicy/properties/dnsTo/items",
         "/properties/networkPolicy/properties/metricsFrom/items",
         "/properties/networkPolicy/properties/webhookFrom/items",
         "/properties/podSecurityContext",

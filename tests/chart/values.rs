@@ -19,6 +19,8 @@ fn a_key_that_is_null_is_as_good_as_an_empty_one() {
         "extraArgs",
         "imagePullSecrets",
         "metrics.serviceMonitor.labels",
+        "networkPolicy.apiServerCIDRs",
+        "networkPolicy.dnsTo",
         "networkPolicy.metricsFrom",
         "networkPolicy.webhookFrom",
         "nodeSelector",

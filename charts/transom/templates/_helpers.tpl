@@ -17,14 +17,14 @@
 {{- end }}
 
 {{- define "transom.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "transom.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "transom.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- /* Helm deletes only what carries its own label: these win over those of users. */}}
 {{- define "transom.ownLabels" -}}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{ include "transom.selectorLabels" . }}
 {{- end }}
@@ -87,6 +87,6 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- end }}
 
 {{- define "transom.testSelectorLabels" -}}
-app.kubernetes.io/name: {{ printf "%s-test" (include "transom.name" .) | trunc 63 }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ printf "%s-test" (include "transom.name" .) | trunc 63 | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}

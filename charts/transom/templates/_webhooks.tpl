@@ -29,21 +29,21 @@ The whole entry of a webhook.
   admissionReviewVersions: [v1]
   clientConfig:
     service:
-      namespace: {{ $root.Release.Namespace }}
-      name: {{ include "transom.fullname" $root }}
+      namespace: {{ $root.Release.Namespace | quote }}
+      name: {{ include "transom.fullname" $root | quote }}
       port: {{ $values.service.port }}
       path: {{ .path }}
     {{- with $values.webhook.caBundle }}
-    caBundle: {{ b64enc . }}
+    caBundle: {{ b64enc . | quote }}
     {{- end }}
   # An object that is sent as another version of its kind is judged as well.
   matchPolicy: Equivalent
   {{- if eq .path "/mutate" }}
-  reinvocationPolicy: {{ .hook.reinvocationPolicy }}
+  reinvocationPolicy: {{ .hook.reinvocationPolicy | quote }}
   {{- end }}
   sideEffects: {{ ternary "NoneOnDryRun" "None" $values.events.enabled }}
   timeoutSeconds: {{ .hook.timeoutSeconds }}
-  failurePolicy: {{ .hook.failurePolicy }}
+  failurePolicy: {{ .hook.failurePolicy | quote }}
   namespaceSelector:
     {{- with $selector.matchLabels }}
     matchLabels:
