@@ -17,8 +17,9 @@ mod serve;
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 
+use crate::check::output::shown_lines;
 use crate::cli::{Cli, Command};
 
 /// Does what the command line asks for.
@@ -26,6 +27,20 @@ use crate::cli::{Cli, Command};
 /// # Errors
 /// The job could not be done; the error says why and what would help.
 pub fn run(cli: Cli) -> Result<ExitCode> {
+    /// Bytes of an error that are printed.
+    const LONGEST: usize = 16 << 10;
+    // It may quote a file or an answer.
+    dispatch(cli).map_err(|error| {
+        let mut text = format!("{error:#}");
+        if text.len() > LONGEST {
+            text.truncate(text.floor_char_boundary(LONGEST));
+            text.push('…');
+        }
+        anyhow!(shown_lines(&text))
+    })
+}
+
+fn dispatch(cli: Cli) -> Result<ExitCode> {
     let done = match cli.command {
         Command::Check(args) => return check::run(*args),
         Command::Completions { shell } => completions::run(shell),

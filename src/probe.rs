@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use crate::check::output::shown;
 use crate::decision::Endpoint;
 
 const UID: &str = "7b1f0c3e-2d54-4a8e-9a6b-70726f626531";
@@ -88,7 +89,10 @@ pub fn judge(endpoint: Endpoint, is_off: bool, status: u16, body: &[u8]) -> Resu
     let fault = |what: String, remedy| Err(Fault { what, remedy });
     if status != 200 {
         let text = String::from_utf8_lossy(body);
-        return fault(format!("answered {status}: {}", text.trim()), NOT_OURS);
+        return fault(
+            format!("answered {status}: {}", shown(text.trim())),
+            NOT_OURS,
+        );
     }
     let answer: Value = serde_json::from_slice(body).unwrap_or_default();
     let response = &answer["response"];
@@ -116,7 +120,7 @@ pub fn judge(endpoint: Endpoint, is_off: bool, status: u16, body: &[u8]) -> Resu
     match endpoint {
         Endpoint::Mutate if !fields.is_empty() => Ok(format!(
             "a Windows pod comes back patched: {}",
-            fields.join(", ")
+            shown(&fields.join(", "))
         )),
         Endpoint::Mutate if noted => {
             Ok("a Windows pod is known (mode audit: it is not patched)".to_owned())

@@ -8,6 +8,8 @@ use anyhow::{Context, Result};
 use clap::builder::StyledStr;
 use terminal_size::terminal_size_of;
 
+use crate::check::output::shown_lines;
+
 /// Prints to stdout. Colours stay only where they are wanted: not in a pipe, not with NO_COLOR.
 ///
 /// # Errors
@@ -37,8 +39,9 @@ pub(crate) fn is_styled() -> bool {
     AutoStream::choice(&io::stdout()) != ColorChoice::Never
 }
 
-/// What is wrong, to stderr, where nobody has to listen.
+/// What is wrong, to stderr, where nobody has to listen. Nothing in it is obeyed by a terminal.
 pub(crate) fn tell(text: &str) {
+    let text = shown_lines(text);
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 

@@ -4,10 +4,15 @@
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio_rustls::TlsAcceptor;
 
 #[path = "support/apiserver.rs"]
 mod apiserver;
@@ -51,6 +56,72 @@ async fn another_server_than_ours_is_a_wrong_answer() {
     let (code, out) = probe(server.directory.path(), &url, &server.authority).await;
     assert_eq!(code, 1, "{out}");
     assert!(out.contains("answered 404"), "{out}");
+}
+
+/// A server with our certificate that answers each connection with these bytes, and stays.
+async fn answering(authority: &Authority, answer: Vec<u8>) -> u16 {
+    let (certificate, key) = authority.leaf();
+    let certificate = CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider);
+    let config = config.with_safe_default_protocol_versions().unwrap();
+    let config = config.with_no_client_auth();
+    let config = config.with_single_cert(vec![certificate], key).unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let Ok(mut stream) = acceptor.accept(stream).await else {
+                continue;
+            };
+            let _ = stream.read(&mut [0; 1 << 14]).await;
+            let _ = stream.write_all(&answer).await;
+            let _ = stream.flush().await;
+            // Until the client goes.
+            let _ = stream.read(&mut [0; 1 << 14]).await;
+        }
+    });
+    port
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn escapes_and_bounds_what_another_server_answers() {
+    const HOSTILE: &str =
+        "\x1b]0;owned\x07\x1b[2J\r\n::stop-commands::x ##[add-mask]y \u{9b}31m\u{202e}";
+    let patch = json!([{"op": "add", "path": HOSTILE}, {"op": "add", "path": "a".repeat(1 << 16)}]);
+    let patched = json!({"response": {
+        "uid": "7b1f0c3e-2d54-4a8e-9a6b-70726f626531",
+        "allowed": true,
+        "patch": STANDARD.encode(patch.to_string()),
+    }});
+    for (status, body, told) in [
+        ("500 Oops", HOSTILE.repeat(1000), "answered 500: "),
+        ("200 OK", patched.to_string(), "comes back patched: "),
+        ("404 No", "a".repeat(900 << 10), "answered 404: aaa"),
+        (
+            "200 OK",
+            "a".repeat(3 << 20),
+            "answered 200 with more than 1 MiB",
+        ),
+    ] {
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let authority = Authority::new();
+        let port = answering(&authority, [head, body].concat().into_bytes()).await;
+        let directory = tempfile::tempdir().unwrap();
+        let url = format!("https://localhost:{port}");
+        let (_, out) = probe(directory.path(), &url, &authority).await;
+        assert!(out.contains(told), "{told}: {out}");
+        assert_eq!(out.lines().count(), 2, "{out}");
+        let is_obeyed = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+        assert!(!out.contains(is_obeyed), "{out:?}");
+        assert!(!out.contains("##["), "{out}");
+        assert!(out.chars().count() < 2000, "{}", out.len());
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

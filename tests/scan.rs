@@ -531,3 +531,83 @@ async fn every_format_names_the_object() {
         ]})
     );
 }
+
+const HOSTILE: &str =
+    "\u{1b}]0;owned\u{7}\u{1b}[2J\n::stop-commands::x ##[add-mask]y \u{9b}31m\u{202e}";
+
+/// Whether a terminal or GitHub Actions obeys something in it.
+fn is_obeyed(text: &str) -> bool {
+    let ours = ["::error title=", "::warning title="];
+    let is_command = |line: &str| {
+        let line = line.trim_start();
+        let is_ours = ours.iter().any(|ours| line.starts_with(ours));
+        let is_start = line.starts_with("::") && !line.starts_with(":::");
+        !is_ours && (is_start || line.contains("##["))
+    };
+    let is_control = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+    text.contains(is_control) || text.lines().any(is_command)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn escapes_what_objects_say() {
+    let cluster = Cluster::start().await;
+    let spec = json!({
+        "nodeSelector": {"kubernetes.io/os": "windows", HOSTILE: HOSTILE},
+        "hostNetwork": true,
+        "containers": [{"name": HOSTILE, "image": HOSTILE, "command": [HOSTILE],
+            "securityContext": {"capabilities": {"add": [HOSTILE]}, "privileged": true}}],
+    });
+    cluster.pod("shop", HOSTILE, &spec);
+    for format in ["text", "concise", "json", "sarif", "github", "markdown"] {
+        let got = cluster.scan(&["-A", "-o", format, "--verbose"]).await;
+        assert_eq!(got.code(), 1, "{}", got.stderr());
+        let (out, err) = (got.stdout(), got.stderr());
+        assert!(out.contains("stop-commands"), "{format}: {out}");
+        // JSON has the characters, escaped.
+        let is_data = ["json", "sarif"].contains(&format);
+        let is_bad = is_obeyed(&out.replace('\u{202e}', if is_data { "" } else { "\u{202e}" }));
+        assert!(!is_bad && !is_obeyed(&err), "{format}: {out:?} {err:?}");
+    }
+}
+
+/// `scan` and `doctor`, whatever the API server says is wrong.
+#[tokio::test(flavor = "multi_thread")]
+async fn escapes_and_bounds_errors_of_the_api_server() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        let codes = [401, 500].into_iter().cycle();
+        for code in codes {
+            let Ok((mut stream, _)) = listener.accept().await else {
+                return;
+            };
+            let message = HOSTILE.repeat(10_000);
+            let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": HOSTILE, "message": message});
+            let body = status.to_string();
+            let answer = format!(
+                "HTTP/1.1 {code} No\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            );
+            let _ = stream.read(&mut [0; 1 << 14]).await;
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+    });
+    let cluster = Cluster::start().await;
+    let kubeconfig = cluster.place.path().join("kubeconfig");
+    let mut config: Value = serde_json::from_slice(&std::fs::read(&kubeconfig).unwrap()).unwrap();
+    config["clusters"][0]["cluster"]["server"] = json!(url);
+    std::fs::write(&kubeconfig, config.to_string()).unwrap();
+    for command in ["scan", "doctor", "scan", "doctor"] {
+        let mut program = program::transom(cluster.place.path());
+        program.args([command, "--kubeconfig", "kubeconfig"]);
+        let output = tokio::task::spawn_blocking(move || program.output().unwrap());
+        let Scanned(output) = Scanned(output.await.unwrap());
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8(text).unwrap();
+        assert!(output.status.code() >= Some(1), "{command}: {text}");
+        assert!(text.contains("stop-commands"), "{command}: {text}");
+        assert!(!is_obeyed(&text), "{command}: {text:?}");
+        assert!(text.len() < 40_000, "{command}: {}", text.len());
+    }
+}

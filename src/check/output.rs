@@ -21,7 +21,8 @@ use super::{FileReport, Finding, Problem, Report, Severity, Source, Span};
 use crate::yaml::Place;
 
 pub use diff::diff;
-pub(crate) use shown::shown;
+use shown::without_commands;
+pub(crate) use shown::{name, shown, shown_in, shown_lines};
 pub(crate) use summary::several;
 pub use summary::summary;
 
@@ -81,12 +82,12 @@ pub struct RenderOptions {
 /// they do not belong.
 pub fn render(report: &Report, format: Format, options: &RenderOptions) -> String {
     match format {
-        Format::Text => text::render(report, options),
-        Format::Concise => concise::render(report),
+        Format::Text => without_commands(text::render(report, options)),
+        Format::Concise => without_commands(concise::render(report)),
         Format::Json => json::render(report),
         Format::Sarif => sarif::render(report),
         Format::Github => github::render(report),
-        Format::Markdown => markdown::render(report),
+        Format::Markdown => without_commands(markdown::render(report)),
     }
 }
 
@@ -99,6 +100,8 @@ pub(crate) fn json(value: &impl Serialize) -> String {
     for c in text.chars() {
         match c {
             '\x7f'..='\u{9f}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            // In a string, as nothing else has it: no command of GitHub Actions.
+            '[' if out.ends_with("##") => out.push_str("\\u005b"),
             _ => out.push(c),
         }
     }

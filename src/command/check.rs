@@ -3,8 +3,10 @@
 //! Not here: what is wrong with a manifest (`crate::check`, which is pure), and how that is
 //! written (`crate::check::output`).
 
+mod actions;
 mod files;
 mod look;
+mod walk;
 mod work;
 
 use std::io::{self, IsTerminal};
@@ -15,8 +17,9 @@ use anyhow::Result;
 use super::report::progress::Progress;
 use super::report::selection::Selection;
 use super::report::settings::{self, Settings};
-use super::report::{UNREAD, write};
-use crate::check::output::{render, shown, summary};
+use super::report::{UNREAD, taken, write};
+use crate::check::check;
+use crate::check::output::{name, render, summary};
 use crate::cli::{CheckArgs, Cli};
 use crate::terminal::{self, tell};
 use files::{Files, Input};
@@ -46,7 +49,11 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
         paths.push("-".into());
     }
     let selection = Selection::new(&judge.select, &judge.ignore)?;
-    let Settings { policy, origin } = Settings::read(judge.config, judge.profile)?;
+    let Settings {
+        policy,
+        file: config,
+        origin,
+    } = Settings::read(judge.config, judge.profile)?;
     if args.verbose {
         tell(&format!("configuration: {origin}\n"));
         tell(&selection.advice(&policy));
@@ -57,7 +64,16 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
         namespace_name: namespace,
     };
 
-    let files = Files::find(&paths);
+    let mut files = Files::find(&paths);
+    args.spare(config.as_deref())?;
+    if let Some(file) = &args.output_file {
+        let is_foreign = |input: &Input| {
+            let bytes = input.read();
+            bytes.is_ok_and(|bytes| check(input.name(), &bytes, &options).is_foreign())
+        };
+        let spared = files.spare(file, is_foreign);
+        spared.map_err(|input| taken(file, &input))?;
+    }
     let progress = Progress::new(files.inputs.len(), "files", args.quiet);
     let mode = match (fix, diff) {
         (_, true) => Mode::Diff {
@@ -89,14 +105,19 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
         report
     });
     let reports = reports.collect();
+    let left = std::mem::take(&mut files.left);
     let (report, foreign) = files.report(reports);
     if args.verbose {
-        for name in foreign {
-            let name = shown(&name);
-            tell(&format!("{name}: passed over: no Kubernetes object\n"));
+        for file in foreign {
+            let file = name(&file);
+            tell(&format!("{file}: passed over: no Kubernetes object\n"));
         }
     }
-    terminal::print_bytes(&repairs.out)?;
+    let out = std::mem::take(&mut repairs.out);
+    terminal::print_bytes(&match mode {
+        Mode::Diff { .. } => actions::without_commands(out)?,
+        Mode::Check | Mode::Fix => out,
+    })?;
     let told = match mode {
         Mode::Diff { .. } => String::new(),
         _ => render(&report, args.output, &args.options()),
@@ -107,6 +128,7 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
         file => write::write(&told, file)?,
     }
     args.tell_unread(&report, !matches!(mode, Mode::Diff { .. }));
+    tell(&left);
     tell(&repairs.left);
     if !args.quiet && mode != Mode::Check {
         tell(&format!("{}\n", repairs.summary(mode)));

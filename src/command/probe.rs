@@ -11,12 +11,16 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow, bail};
 use axum::http::Uri;
 
+use crate::check::output::shown_in;
 use crate::cli::ProbeArgs;
 use crate::cluster::bundle::{Entry, Kind};
 use crate::cluster::{self, trouble};
 use crate::decision::Endpoint;
 use crate::probe;
 use ask::{PATIENCE, Refused, Target};
+
+/// Characters of a line.
+const LONGEST: usize = 2000;
 
 /// What should come of asking.
 #[derive(Clone, Copy)]
@@ -48,6 +52,8 @@ pub(super) fn run(args: ProbeArgs) -> Result<ExitCode> {
             Line::Wrong(text) => ("fail", text, 1),
             Line::Unasked(text) => ("fail", text, 2),
         };
+        // Names, certificates and answers of others are quoted in it.
+        let text = shown_in(text, LONGEST);
         // A closed pipe does not change what was found.
         let _ = writeln!(out, "{word} {text}");
         code = code.max(worth);

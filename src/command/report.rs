@@ -8,7 +8,10 @@ pub(super) mod selection;
 pub(super) mod settings;
 pub(super) mod write;
 
+use std::path::Path;
 use std::process::ExitCode;
+
+use anyhow::{Error, Result, anyhow};
 
 use crate::check::output::{Format, RenderOptions, render};
 use crate::check::{FileReport, Report, Severity};
@@ -21,6 +24,19 @@ const FOUND: u8 = 1;
 pub(super) const UNREAD: u8 = 2;
 
 impl ReportArgs {
+    /// The report does not replace what was read.
+    ///
+    /// # Errors
+    /// It would, and this is the file.
+    pub(super) fn spare(&self, config: Option<&Path>) -> Result<()> {
+        match (&self.output_file, config) {
+            (Some(file), Some(config)) if write::is_same(file, config) => {
+                Err(taken(file, &config.display().to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What the text can be asked for.
     pub(super) fn options(&self) -> RenderOptions {
         RenderOptions {
@@ -55,6 +71,12 @@ impl ReportArgs {
             _ => UNREAD,
         })
     }
+}
+
+/// The error of a report that would replace an input.
+pub(super) fn taken(report: &Path, input: &str) -> Error {
+    let report = report.display();
+    anyhow!("--output-file {report} would replace the input {input}; choose another file")
 }
 
 /// What could not be read, and nothing else.

@@ -39,7 +39,12 @@ async fn scan(args: ScanArgs) -> Result<ExitCode> {
         report: args,
     } = args;
     let selection = Selection::new(&judge.select, &judge.ignore)?;
-    let Settings { mut policy, origin } = Settings::read(judge.config, judge.profile)?;
+    let Settings {
+        mut policy,
+        file: config,
+        origin,
+    } = Settings::read(judge.config, judge.profile)?;
+    args.spare(config.as_deref())?;
     if args.verbose {
         tell(&format!("configuration: {origin}\n"));
         tell(&selection.advice(&policy));

@@ -204,23 +204,6 @@ fn what_is_not_selected_is_not_repaired() {
     assert!(!place.read("till.yaml").contains("allowPrivilegeEscalation"));
 }
 
-#[cfg(unix)]
-#[test]
-fn permissions_stay_and_a_links_target_is_written() {
-    use std::os::unix::fs::{PermissionsExt, symlink};
-    let place = Place::new(&[("real/till.yaml", REPAIRED)]);
-    let real = place.path("real/till.yaml");
-    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
-    symlink("real/till.yaml", place.path("link.yaml")).unwrap();
-    place.check(&["--fix", "link.yaml"]);
-    assert!(place.path("link.yaml").is_symlink());
-    assert_eq!(place.read("real/till.yaml"), FIXED);
-    assert_eq!(
-        fs::metadata(&real).unwrap().permissions().mode() & 0o7777,
-        0o640
-    );
-}
-
 /// Where one may not write, a line says so. Root, to whom nothing is forbidden, asks as nobody.
 #[cfg(unix)]
 #[test]

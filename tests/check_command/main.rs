@@ -5,7 +5,11 @@
 
 mod exit;
 mod fix;
+#[cfg(unix)]
+mod hostile;
 mod input;
+#[cfg(unix)]
+mod planted;
 mod plugin;
 #[path = "../support/program.rs"]
 mod program;
@@ -122,6 +126,13 @@ impl Place {
 
     fn check(&self, args: &[&str]) -> Outcome {
         Outcome::of(&self.command(args).output().unwrap())
+    }
+
+    /// The same, as the arguments say.
+    #[cfg(unix)]
+    fn plain(&self, args: &[&str]) -> Outcome {
+        let mut command = program::transom(self.0.path());
+        Outcome::of(&command.arg("check").args(args).output().unwrap())
     }
 
     fn check_stdin(&self, stdin: &str, args: &[&str]) -> Outcome {

@@ -43,18 +43,6 @@ fn a_file_takes_the_findings_and_stdout_stays_empty() {
         .refused(&["cannot write ."]);
 }
 
-#[cfg(unix)]
-#[test]
-fn a_link_and_a_device_stay_what_they_are() {
-    let place = Place::new(&[("web.yaml", DENIED), ("real.txt", "old")]);
-    std::os::unix::fs::symlink("real.txt", place.path("out.txt")).unwrap();
-    place.check(&["web.yaml", "--output-file", "out.txt"]);
-    assert!(place.path("out.txt").is_symlink());
-    assert!(place.read("real.txt").contains("WIN101"));
-    let got = place.check(&["web.yaml", "--output-file", "/dev/stderr", "-q"]);
-    assert!(got.stderr.contains("WIN101"), "{}", got.stderr);
-}
-
 #[test]
 fn colours_are_for_terminals() {
     let place = Place::new(&[("web.yaml", DENIED)]);

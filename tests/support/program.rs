@@ -15,7 +15,7 @@ pub(crate) fn transom(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_transom"));
     command.current_dir(directory);
     for (name, _) in std::env::vars() {
-        if name.starts_with("TRANSOM_") {
+        if name.starts_with("TRANSOM_") || name == "GITHUB_ACTIONS" {
             command.env_remove(name);
         }
     }

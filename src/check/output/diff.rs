@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use similar::TextDiff;
 
-use super::shown::{shown, visible};
+use super::shown::{push, shown};
 
 /// The diff of a file. Styled, it is for people: with colours, and without what a terminal would
 /// obey.
@@ -26,8 +26,9 @@ pub fn diff(name: &str, [before, after]: [&str; 2], styled: bool) -> String {
             Some(b'@') => AnsiColor::Cyan.on_default(),
             _ => Style::new(),
         };
-        let line: String = line.chars().map(visible).collect();
-        format!("{style}{line}{style:#}\n")
+        let mut shown = String::new();
+        line.chars().for_each(|c| push(&mut shown, c));
+        format!("{style}{shown}{style:#}\n")
     });
     lines.collect()
 }

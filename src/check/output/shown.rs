@@ -1,22 +1,81 @@
 //! What manifests say, as it may be shown to people: in one line, short, and nothing that a
-//! terminal would obey.
+//! terminal or GitHub Actions would obey.
+//!
+//! GitHub Actions reads the output of a step line by line: `::NAME …::` is a command at the start of
+//! a line, behind any white space, and `##[NAME …]` anywhere in it.
 //!
 //! Not here: what a format has to escape for itself.
+
+use anstream::adapter::strip_str;
 
 use crate::check::{Finding, Problem, Severity};
 use crate::yaml::Place;
 
 /// As many characters of one thing are shown.
 const LONGEST: usize = 400;
+/// Stands for `[` behind `##`.
+const BRACKET: char = '⁅';
 
 /// A text in one line, cut where it is too long.
 pub(crate) fn shown(text: &str) -> String {
+    shown_in(text, LONGEST)
+}
+
+/// The same with another limit, in characters.
+pub(crate) fn shown_in(text: &str, longest: usize) -> String {
+    let mut out = String::new();
     let mut characters = text.chars();
-    let mut out: String = characters.by_ref().take(LONGEST).map(visible).collect();
+    for c in characters.by_ref().take(longest) {
+        push(&mut out, c);
+    }
     if characters.next().is_some() {
         out.push('…');
     }
     out
+}
+
+/// Adds a character, or one that stands for it.
+pub(super) fn push(out: &mut String, c: char) {
+    out.push(match visible(c) {
+        '[' if out.ends_with("##") => BRACKET,
+        c => c,
+    });
+}
+
+/// Several lines without what a terminal or GitHub Actions would obey: messages that quote a file or
+/// an answer in places that are not known here.
+pub(crate) fn shown_lines(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (line, end) = match line.strip_suffix('\n') {
+            Some(line) => (line.strip_suffix('\r').unwrap_or(line), "\n"),
+            None => (line, ""),
+        };
+        line.chars().for_each(|c| push(&mut out, c));
+        out.push_str(end);
+    }
+    without_commands(out)
+}
+
+/// The text without commands of GitHub Actions. Colors in it stay.
+pub(crate) fn without_commands(text: String) -> String {
+    let text = match text.contains("##[") {
+        true => text.replace("##[", &format!("##{BRACKET}")),
+        false => text,
+    };
+    if !text.contains("::") {
+        return text;
+    }
+    let lines = text.split_inclusive('\n').map(|line| {
+        let plain = strip_str(line).to_string();
+        let start = plain.trim_start();
+        // `:::`, which snippets have, is none.
+        match start.starts_with("::") && !start.starts_with(":::") {
+            true => line.replacen("::", "∷", 1),
+            false => line.to_owned(),
+        }
+    });
+    lines.collect()
 }
 
 /// The character, or one that stands for it: terminals obey control characters, and some others
@@ -74,9 +133,17 @@ pub(super) fn problem(problem: &Problem) -> String {
     shown(&problem.text)
 }
 
+/// A file's name at the start of a line. What does not start like a plain name gets a `./`, so that it
+/// is neither a command of GitHub Actions nor, copied to a command line, a flag.
+pub(crate) fn name(file: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '/' | '_' | '<');
+    let prefix = if file.starts_with(is_plain) { "" } else { "./" };
+    format!("{prefix}{}", shown(file))
+}
+
 /// `file:line:column`, or the file alone.
 pub(super) fn place(file: &str, place: Option<Place>) -> String {
-    let file = shown(file);
+    let file = name(file);
     match place {
         Some(place) => format!("{file}:{place}"),
         None => file,
@@ -93,6 +160,25 @@ mod tests {
         assert_eq!(shown("\u{9b}31m \u{85}"), "\u{fffd}31m \u{fffd}");
         assert_eq!(shown("\u{202e}\u{2066}\u{2028}"), "\u{fffd}".repeat(3));
         assert_eq!(shown("größe 大 \u{1f980}\tend"), "größe 大 \u{1f980}\tend");
+    }
+
+    #[test]
+    fn keeps_nothing_that_github_obeys() {
+        assert_eq!(shown("a ###[add-mask]b"), "a ###⁅add-mask]b");
+        assert_eq!(name("::stop-commands::x"), "./::stop-commands::x");
+        assert_eq!(name("\u{3000}::error::x"), "./\u{3000}::error::x");
+        assert_eq!(name("-rf"), "./-rf");
+        for plain in [
+            "a.yaml", "./a", "../a", "/a", "_a", "<stdin>", "größe", "大",
+        ] {
+            assert_eq!(name(plain), plain);
+        }
+        assert_eq!(
+            shown_lines("a: ::b\n \t\u{a0}::c::d\r\n::e##[f]\x1b[1m"),
+            "a: ::b\n \t\u{a0}∷c::d\n∷e##⁅f]␛[1m"
+        );
+        let styled = "\x1b[1m::a\x1b[0m::b\n".to_owned();
+        assert_eq!(without_commands(styled), "\x1b[1m∷a\x1b[0m::b\n");
     }
 
     #[test]

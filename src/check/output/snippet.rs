@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::shown::visible;
+use super::shown::push;
 use crate::check::Span;
 use crate::yaml::Place;
 
@@ -92,7 +92,7 @@ fn snippet(text: &str, range: Range<usize>, line: usize) -> Snippet {
 
     let mut shown = String::new();
     let mut add = |text: &str| {
-        shown.extend(text.chars().map(visible));
+        text.chars().for_each(|c| push(&mut shown, c));
         shown.len()
     };
     add(if cut { "…" } else { "" });

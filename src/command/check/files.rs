@@ -3,19 +3,21 @@
 //! Not here: what is in a file.
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use ignore::WalkBuilder;
-
+use super::walk;
+use crate::check::output::name;
 use crate::check::{FileReport, Report};
-use crate::command::report::write::replace;
+use crate::command::report::write::{Unwritten, is_same, not_following, replace};
 
 /// What is looked at.
 pub(super) struct Files {
     /// In the order of the paths, those of a directory by name.
     pub(super) inputs: Vec<Input>,
+    /// What is not read in directories, a line each.
+    pub(super) left: String,
     directories: Vec<Directory>,
 }
 
@@ -35,19 +37,22 @@ pub(super) struct Input {
 enum Source {
     Stdin,
     Named(PathBuf),
-    /// In one of the directories.
+    /// In one of the directories, with all links resolved.
     Found(PathBuf, usize),
     /// It cannot be looked at, and why.
     Lost(String),
 }
 
-/// In directories only these are read, as by kubectl.
-const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
 const NONE: &str = "there is no manifest in it: no Kubernetes object in a .yaml, .yml or .json that is \
     neither hidden nor left out by .gitignore";
 const URL: &str = "transom fetches nothing; curl … | transom check -";
 const PIPE: &str =
     "cannot be written: it is a pipe or a device; with - what comes in goes to stdout";
+const CHANGED: &str =
+    "cannot be written: it changed after it was read and is left as it is; run the command again";
+/// Larger inputs are not read: a device or a pipe may never end.
+const LARGEST: u64 = 256 << 20;
+const LARGE: &str = "cannot be read: it is larger than 256 MiB; split it";
 const NOTHING: &str = "nothing came in; did the command before it fail?";
 
 impl Files {
@@ -55,6 +60,7 @@ impl Files {
     pub(super) fn find(paths: &[PathBuf]) -> Self {
         let mut files = Self {
             inputs: Vec::new(),
+            left: String::new(),
             directories: Vec::new(),
         };
         let mut seen = HashSet::new();
@@ -76,28 +82,22 @@ impl Files {
         self.inputs.push(Input { name, source });
     }
 
-    /// Links to files are followed, those to directories are not, as kubectl does it.
+    /// Links to files in the same directory tree are followed. Those that lead out of it are not: the
+    /// directory may be a repository of strangers, and what is found in a file is printed. Links to
+    /// directories are not followed, as by kubectl.
     fn walk(&mut self, directory: &Path, seen: &mut HashSet<PathBuf>) {
         let index = self.directories.len();
         self.directories.push(Directory {
             name: shown(directory),
             is_covered: false,
         });
-        let by_name = |a: &Path, b: &Path| a.cmp(b);
-        for entry in WalkBuilder::new(directory)
-            .sort_by_file_path(by_name)
-            .build()
-        {
+        let root = identity(directory);
+        let mut left = Vec::new();
+        for entry in walk::entries(directory) {
             let path = match entry {
-                Ok(entry) if is_manifest(entry.path()) => entry.into_path(),
-                Ok(_) => continue,
-                Err(error) => {
-                    let path = place(&error).unwrap_or(directory);
-                    let why = match error.io_error() {
-                        Some(error) => unread(path, error),
-                        None => error.to_string(),
-                    };
-                    self.push(shown(path), Source::Lost(why));
+                Ok(path) => path,
+                Err((path, why)) => {
+                    self.push(shown(&path), Source::Lost(why));
                     self.directories[index].is_covered = true;
                     continue;
                 }
@@ -107,12 +107,41 @@ impl Files {
             if is_other {
                 continue;
             }
-            if seen.insert(identity(&path)) {
-                self.push(shown(&path), Source::Found(path, index));
+            let target = identity(&path);
+            if path.is_symlink() && path.exists() && !walk::is_within(&root, &target) {
+                left.push(path);
+            } else if seen.insert(target.clone()) {
+                self.push(shown(&path), Source::Found(target, index));
             } else {
                 self.directories[index].is_covered = true;
             }
         }
+        self.left.push_str(&notes(&left, directory));
+    }
+
+    /// Removes an earlier report that is found in a directory, and so is no manifest.
+    ///
+    /// # Errors
+    /// The file of the report is one of those that are checked: its name.
+    pub(super) fn spare(
+        &mut self,
+        report: &Path,
+        is_foreign: impl Fn(&Input) -> bool,
+    ) -> Result<(), String> {
+        let mut found = Ok(());
+        self.inputs.retain(|input| match &input.source {
+            Source::Found(path, _) if is_same(path, report) && is_foreign(input) => false,
+            Source::Named(path) | Source::Found(path, _) if is_same(path, report) => {
+                found = Err(input.name.clone());
+                true
+            }
+            Source::Stdin if is_same(Path::new("/dev/stdin"), report) => {
+                found = Err(input.name.clone());
+                true
+            }
+            _ => true,
+        });
+        found
     }
 
     /// What the files came to, and the names of those in directories that hold nothing of Kubernetes.
@@ -148,39 +177,104 @@ impl Input {
     pub(super) fn read(&self) -> Result<Vec<u8>, String> {
         match &self.source {
             Source::Stdin => stdin(),
-            Source::Named(path) | Source::Found(path, _) => {
-                fs::read(path).map_err(|error| unread(path, &error))
+            Source::Named(path) => {
+                let file = File::open(path).map_err(|error| unread(path, &error))?;
+                bounded(file)
+                    .map_err(|error| unread(path, &error))?
+                    .ok_or_else(|| LARGE.to_owned())
             }
+            Source::Found(path, _) => found(path)
+                .map_err(|error| unread(path, &error))?
+                .ok_or_else(|| LARGE.to_owned()),
             Source::Lost(why) => Err(why.clone()),
         }
     }
 
-    /// Gives the file other bytes, or tells why not.
-    pub(super) fn write(&self, bytes: &[u8]) -> Result<(), String> {
-        let (Source::Named(path) | Source::Found(path, _)) = &self.source else {
-            return Ok(());
+    /// Gives the file, which had the `old` bytes, other ones, or tells why not.
+    pub(super) fn write(&self, old: &[u8], bytes: &[u8]) -> Result<(), String> {
+        let path = match &self.source {
+            Source::Named(path) if !path.is_file() => return Err(PIPE.to_owned()),
+            Source::Named(path) => &target(path)?,
+            Source::Found(path, _) => path,
+            Source::Stdin | Source::Lost(_) => return Ok(()),
         };
-        if !path.is_file() {
-            return Err(PIPE.to_owned());
-        }
-        replace(path, bytes).map_err(|error| match error.kind() {
-            ErrorKind::PermissionDenied => "cannot be written: permission denied".to_owned(),
-            _ => format!("cannot be written: {error}"),
+        replace(path, bytes, Some(old)).map_err(|error| match error {
+            Unwritten::Changed => CHANGED.to_owned(),
+            Unwritten::Failed(error) if error.kind() == ErrorKind::PermissionDenied => {
+                "cannot be written: permission denied".to_owned()
+            }
+            Unwritten::Failed(error) => format!("cannot be written: {error}"),
         })
     }
 }
 
-fn stdin() -> Result<Vec<u8>, String> {
+/// The file that is written for a file that was named. A link may be part of a repository of
+/// strangers, even where its name is given, as by pre-commit: it is followed within its own directory
+/// and the current one.
+fn target(path: &Path) -> Result<PathBuf, String> {
+    let target = fs::canonicalize(path).map_err(|error| unread(path, &error))?;
+    if !path.is_symlink() {
+        return Ok(target);
+    }
+    let parent = path.parent().filter(|parent| *parent != Path::new(""));
+    let roots = [Path::new("."), parent.unwrap_or_else(|| Path::new("."))];
+    match roots
+        .iter()
+        .any(|root| walk::is_within(&identity(root), &target))
+    {
+        true => Ok(target),
+        false => Err(format!(
+            "cannot be written: it is a link to {}, outside of the current directory; name that file instead",
+            target.display()
+        )),
+    }
+}
+
+/// Lines about links that are not followed.
+fn notes(links: &[PathBuf], directory: &Path) -> String {
+    /// As many are named.
+    const NAMED: usize = 10;
+    let mut out = String::new();
+    for link in links.iter().take(NAMED) {
+        let name = name(&shown(link));
+        out += &format!(
+            "{name}: note: not checked: the link leads out of the directory or to a hidden file; name it to check it\n"
+        );
+    }
+    if let Some(more @ 1..) = links.len().checked_sub(NAMED) {
+        let directory = name(&shown(directory));
+        out += &format!("{directory}: note: {more} more such links are not checked\n");
+    }
+    out
+}
+
+/// Reads a file that was found in a directory: it may have become something else since.
+fn found(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let file = not_following(OpenOptions::new().read(true)).open(path)?;
+    match file.metadata()?.is_file() {
+        true => bounded(file),
+        false => Err(io::Error::other("it is not a regular file")),
+    }
+}
+
+/// All bytes, unless there are too many.
+fn bounded(input: impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
-    match io::stdin().lock().read_to_end(&mut bytes) {
-        Ok(_) if bytes.trim_ascii().is_empty() => Err(NOTHING.to_owned()),
-        Ok(_) => Ok(bytes),
+    input.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= LARGEST).then_some(bytes))
+}
+
+fn stdin() -> Result<Vec<u8>, String> {
+    match bounded(io::stdin().lock()) {
+        Ok(Some(bytes)) if bytes.trim_ascii().is_empty() => Err(NOTHING.to_owned()),
+        Ok(Some(bytes)) => Ok(bytes),
+        Ok(None) => Err(LARGE.to_owned()),
         Err(error) => Err(format!("cannot be read: {error}")),
     }
 }
 
 /// Why a file cannot be read, in words.
-fn unread(path: &Path, error: &io::Error) -> String {
+pub(super) fn unread(path: &Path, error: &io::Error) -> String {
     let text = path.to_string_lossy();
     if text.starts_with("https://") || text.starts_with("http://") {
         return URL.to_owned();
@@ -195,22 +289,8 @@ fn unread(path: &Path, error: &io::Error) -> String {
     }
 }
 
-/// Where a walk went wrong.
-fn place(error: &ignore::Error) -> Option<&Path> {
-    match error {
-        ignore::Error::WithPath { path, .. } => Some(path),
-        ignore::Error::WithDepth { err, .. } => place(err),
-        _ => None,
-    }
-}
-
-fn is_manifest(path: &Path) -> bool {
-    let ending = path.extension().and_then(|ending| ending.to_str());
-    ending.is_some_and(|ending| ENDINGS.contains(&ending))
-}
-
 /// The same for all names of a file.
-fn identity(path: &Path) -> PathBuf {
+pub(super) fn identity(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 

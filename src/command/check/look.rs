@@ -99,7 +99,7 @@ pub(super) fn look(input: &Input, mode: Mode, options: &Options, selection: &Sel
             }
             report(&bytes)
         }
-        (_, Some(new)) => match input.write(new) {
+        (_, Some(new)) => match input.write(&bytes, new) {
             Ok(()) => {
                 repairs.note(&fixed);
                 report(new)

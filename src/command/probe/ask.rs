@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::http::Request;
 use axum::http::header::{CONTENT_TYPE, HOST};
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::pem::PemObject;
@@ -21,6 +21,9 @@ use tokio_rustls::client::TlsStream;
 
 /// As the API server's default for a webhook.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Bytes of an answer. One of Transom to these questions has some hundreds.
+const LARGEST: usize = 1 << 20;
 
 /// Whom to ask.
 pub(in crate::command) struct Target {
@@ -137,11 +140,15 @@ async fn exchange(target: &Target, ca: &[u8], review: Vec<u8>) -> Result<(u16, V
         .await
         .map_err(|error| broken(error.into()))?;
     let status = response.status().as_u16();
-    let body = response
-        .into_body()
-        .collect()
-        .await
-        .map_err(|error| broken(error.into()))?;
+    let body = Limited::new(response.into_body(), LARGEST).collect().await;
+    let body = body.map_err(|error| match error.is::<LengthLimitError>() {
+        true => Refused::Untrusted(format!(
+            "{} answered {status} with more than 1 MiB; is it Transom that answers there? look at the Service's \
+             selector and at --connect-to",
+            target.dial
+        )),
+        false => broken(anyhow::anyhow!(error)),
+    })?;
     Ok((status, body.to_bytes().into()))
 }
 

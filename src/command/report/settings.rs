@@ -1,11 +1,12 @@
 //! The configuration that manifests are held against: which file, and what the flags say on top.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 
+use super::write::not_following;
 use crate::cli::ProfileArg;
 use crate::config::Written;
 use crate::facts::NamespaceFacts;
@@ -18,6 +19,8 @@ const FILE: &str = ".transom.yaml";
 /// The configuration in force.
 pub(in crate::command) struct Settings {
     pub(in crate::command) policy: Policy,
+    /// The file that it was read from.
+    pub(in crate::command) file: Option<PathBuf>,
     /// Where it comes from and what it says, in short.
     pub(in crate::command) origin: String,
 }
@@ -54,7 +57,11 @@ impl Settings {
             anyhow!("the configuration cannot be used\n{}", report.trim_end())
         })?;
         let origin = format!("{name} ({})", policy::summary(&written, &policy));
-        Ok(Self { policy, origin })
+        Ok(Self {
+            policy,
+            file: file.map(|(file, _)| file),
+            origin,
+        })
     }
 }
 
@@ -64,7 +71,7 @@ fn found() -> Result<Option<(PathBuf, Vec<u8>)>> {
     let here = std::env::current_dir().context("there is no current directory")?;
     for directory in here.ancestors() {
         let file = directory.join(FILE);
-        match fs::read(&file) {
+        match unasked(&file, directory) {
             Ok(bytes) => return Ok(Some((short(&file, &here), bytes))),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => {
@@ -77,6 +84,27 @@ fn found() -> Result<Option<(PathBuf, Vec<u8>)>> {
         }
     }
     Ok(None)
+}
+
+/// Reads a file that no flag names, in a repository that may be of strangers: what is wrong in it is
+/// printed, so it is none of another directory, and it has an end.
+fn unasked(file: &Path, directory: &Path) -> io::Result<Vec<u8>> {
+    /// Bytes of a configuration.
+    const LARGEST: u64 = 10 << 20;
+    let target = fs::canonicalize(file)?;
+    if !target.starts_with(fs::canonicalize(directory)?) {
+        let why = "it is a link out of its directory; use --config if it is meant";
+        return Err(io::Error::other(why));
+    }
+    let input = not_following(OpenOptions::new().read(true)).open(target)?;
+    let metadata = input.metadata()?;
+    if !metadata.is_file() || metadata.len() > LARGEST {
+        let why = "it is not a regular file of at most 10 MiB";
+        return Err(io::Error::other(why));
+    }
+    let mut bytes = Vec::new();
+    input.take(LARGEST).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Without the current directory, which everybody knows.
