@@ -14,7 +14,7 @@ use crate::object::demand::Role;
 use crate::os::{self, Detection};
 use crate::policy::Policy;
 use crate::review::{Operation, Request};
-use crate::rules::{self, Action, Context, Hit};
+use crate::rules::{self, Action, Context, Hits, MAX_FINDINGS};
 use crate::workload::{Kind, Pod};
 
 pub use notice::Notice;
@@ -115,15 +115,18 @@ fn judge<'r, 'a>(
         let evaluate =
             |pod, detection: &Detection| evaluate(pod, detection, request, policy, facts);
         let hits = evaluate(&pod, &detection);
+        if hits.count > MAX_FINDINGS {
+            return Outcome::Unreadable(too_many_findings(&pod, hits.count));
+        }
         let old = old_pod(request, kind);
         let known = old.as_ref().map_or_else(Vec::new, |old| {
             let detection = detect(old);
-            let mut known = evaluate(old, &detection);
+            let mut known = evaluate(old, &detection).list;
             known.extend(detection.conflict.map(decision::conflict_hit));
             known
         });
         case.old = old.as_ref();
-        decision::decide(&case, hits, &known)
+        decision::decide(&case, hits.list, &known)
     } else {
         decision::decide_linux(&case)
     };
@@ -186,15 +189,39 @@ fn is_exempt_runtime_class(pod: &Pod<'_, '_>, policy: &Policy) -> bool {
     class.is_some_and(|class| policy.exempt_runtime_classes.contains(class))
 }
 
+/// Where and why an object is not understood.
+fn unreadable(request: &Request<'_>, path: String, sentence: String) -> Unreadable {
+    let kind = request.kind_name().unwrap_or("object");
+    let remedy =
+        format!("so nobody can tell whether this {kind} runs on Windows; correct the field");
+    Unreadable {
+        path,
+        sentence,
+        remedy,
+    }
+}
+
+/// Findings take memory, and a patch and messages are made of them.
+fn too_many_findings(pod: &Pod<'_, '_>, count: usize) -> Unreadable {
+    let path = pod.tape.path(pod.spec.unwrap_or(pod.at)).to_string();
+    Unreadable {
+        sentence: format!(
+            "{path}: has {count} findings, more than the {MAX_FINDINGS} that are evaluated"
+        ),
+        path,
+        remedy: "which no real pod has; remove what Windows does not support".to_owned(),
+    }
+}
+
 fn readable_object(request: &Request<'_>) -> Result<At, Unreadable> {
     let tape = request.tape();
     if let Some(problem) = &tape.problem {
         let (path, sentence) = tape.describe(problem);
-        return Err(Unreadable { path, sentence });
+        return Err(unreadable(request, path, sentence));
     }
-    request.object_at().ok_or_else(|| Unreadable {
-        path: "object".to_owned(),
-        sentence: "object: is missing".to_owned(),
+    request.object_at().ok_or_else(|| {
+        let sentence = "object: is missing".to_owned();
+        unreadable(request, "object".to_owned(), sentence)
     })
 }
 
@@ -212,19 +239,18 @@ fn evaluate(
     request: &Request<'_>,
     policy: &Policy,
     facts: &Facts,
-) -> Vec<Hit> {
-    let mut hits = Vec::new();
-    if detection.is_windows() {
-        let namespace = request.namespace().unwrap_or_default();
-        let context = Context {
-            pod,
-            facts,
-            host_process_allowed: policy.host_process_namespaces.contains(namespace),
-        };
-        let is_off = |rule, tier| policy.action(rule, tier) == Action::Off;
-        rules::evaluate(&context, is_off, &mut hits);
+) -> Hits {
+    if !detection.is_windows() {
+        return Hits::default();
     }
-    hits
+    let namespace = request.namespace().unwrap_or_default();
+    let context = Context {
+        pod,
+        facts,
+        host_process_allowed: policy.host_process_namespaces.contains(namespace),
+    };
+    let is_off = |rule, tier| policy.action(rule, tier) == Action::Off;
+    rules::evaluate(&context, is_off)
 }
 
 impl Detection {

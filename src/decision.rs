@@ -168,6 +168,8 @@ pub(crate) struct Decision {
     /// Annotations that silence findings, or were meant to.
     pub(crate) ignores: Vec<Ignore>,
     pub(crate) patch: Patch,
+    /// How many fields would have to be removed, if it is denied because they are too many for one patch.
+    pub(crate) excess: Option<usize>,
 }
 
 /// What is done about a pod that is not for Windows.
@@ -200,7 +202,10 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
             Action::Off => continue,
             _ if ignores.cover(hit.rule) => Effect::Ignore,
             Action::Warn => Effect::Warn,
-            _ if place.repairs(action, hit) => Effect::Repair,
+            _ if place.repairs(action, hit) => match place.excess() {
+                None => Effect::Repair,
+                Some(_) => Effect::Deny,
+            },
             Action::Deny => Effect::Deny,
             // The API server refuses it as soon as os=windows is there.
             Action::Repair if case.pod.says_windows() => Effect::Deny,
@@ -226,7 +231,7 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
             denied: findings.iter().any(|f| f.effect == Effect::Deny),
             ignores: ignores.that_matter(&findings),
             findings,
-            patch: Patch::default(),
+            ..Decision::default()
         },
         Endpoint::Mutate => {
             findings.retain(|finding| !finding.hit.validate_only);
@@ -234,7 +239,10 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
                 && findings
                     .iter()
                     .any(|f| f.effect == Effect::Deny && f.hit.refused);
-            if api_server_refuses {
+            // Those of an owned object, or of what is on its way out, are softened.
+            let is_excess = |f: &Finding| f.effect == Effect::Deny && f.hit.is_repairable();
+            let excess = place.excess().filter(|_| findings.iter().any(is_excess));
+            if api_server_refuses || excess.is_some() {
                 // A denial patches nothing, so nothing is removed either.
                 for finding in &mut findings {
                     if finding.effect == Effect::Repair {
@@ -246,6 +254,7 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
                     ignores: ignores.that_matter(&findings),
                     findings,
                     patch: Patch::default(),
+                    excess,
                 };
             }
             findings.retain(|finding| finding.effect == Effect::Repair);
@@ -254,6 +263,7 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
                 ignores: Vec::new(),
                 patch: place.patch(case, &findings),
                 findings,
+                excess: None,
             }
         }
     }

@@ -5,6 +5,9 @@
 
 use std::fmt::{self, Write};
 
+/// Longer keys are cut in messages, in bytes. No key that Kubernetes accepts is longer: a prefix of 253, `/`, a name of 63.
+const LONGEST_KEY: usize = 317;
+
 /// One step of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<'a> {
@@ -19,7 +22,7 @@ pub enum Step<'a> {
 impl Step<'_> {
     /// Writes a step as Kubernetes does, but keys that hold more than letters, digits, `_` and
     /// `-` are quoted, so that a path can be taken apart again:
-    /// `metadata.annotations["example.com/a"]`.
+    /// `metadata.annotations["example.com/a"]`. A key that no object can have is cut; see [`write_key`].
     pub(crate) fn write_dotted(self, first: bool, out: &mut (impl Write + ?Sized)) -> fmt::Result {
         match self {
             Self::Index(index) => {
@@ -27,9 +30,9 @@ impl Step<'_> {
                 write_index(index, out)?;
                 out.write_str("]")
             }
-            Self::Key(key) if !is_plain(key) => {
+            Self::Key(key) if !is_plain(key) || key.len() > LONGEST_KEY => {
                 out.write_str("[\"")?;
-                write_visible(key, out)?;
+                write_key(key, out)?;
                 out.write_str("\"]")
             }
             Self::Name(name) | Self::Key(name) => {
@@ -60,13 +63,18 @@ fn write_index(index: u32, out: &mut (impl Write + ?Sized)) -> fmt::Result {
     out.write_str(itoa::Buffer::new().format(index))
 }
 
-/// Without control characters: a path is told in one line.
-fn write_visible(text: &str, out: &mut (impl Write + ?Sized)) -> fmt::Result {
-    for (i, part) in text.split(char::is_control).enumerate() {
+/// Writes a key for people: in one line, without control characters, and of bounded length, since a response repeats a
+/// path several times. Objects are evaluated before the API server validates their keys.
+pub(crate) fn write_key(key: &str, out: &mut (impl Write + ?Sized)) -> fmt::Result {
+    let shown = &key[..key.floor_char_boundary(LONGEST_KEY)];
+    for (i, part) in shown.split(char::is_control).enumerate() {
         if i > 0 {
             out.write_char(char::REPLACEMENT_CHARACTER)?;
         }
         out.write_str(part)?;
+    }
+    if shown.len() < key.len() {
+        out.write_str("…")?;
     }
     Ok(())
 }
@@ -129,5 +137,21 @@ mod tests {
         let (dotted, _) = written(&[Step::Key("a\n\u{1b}[31m")]);
         assert_eq!(dotted, "[\"a\u{fffd}\u{fffd}[31m\"]");
         assert_eq!(pointer, "/metadata/annotations/a.b~1c~0d");
+    }
+
+    #[test]
+    fn cuts_keys_that_no_object_can_have_in_dotted_paths_only() {
+        let longest = "a".repeat(LONGEST_KEY);
+        let (dotted, pointer) = written(&[Step::Name("limits"), Step::Key(&longest)]);
+        assert_eq!(dotted, format!("limits.{longest}"));
+        assert_eq!(pointer, format!("/limits/{longest}"));
+        for more in ["a", "é"] {
+            let key = format!("{longest}{more}");
+            let (dotted, pointer) = written(&[Step::Name("limits"), Step::Key(&key)]);
+            assert_eq!(dotted, format!("limits[\"{longest}…\"]"));
+            assert_eq!(pointer, format!("/limits/{key}"));
+        }
+        let (dotted, _) = written(&[Step::Key(&format!("a{}", "é".repeat(90_000)))]);
+        assert_eq!(dotted, format!("[\"a{}…\"]", "é".repeat(158)));
     }
 }

@@ -12,11 +12,12 @@ use std::ops::Range;
 
 use crate::admit::{Judgement, Outcome, Verdict};
 use crate::decision::{Effect, Endpoint, Finding, Flaw, Ignore};
+use crate::field::write_key;
 use crate::mode::Mode;
 use crate::object::demand::Role;
 use crate::object::{At, Tape};
 use crate::os::{Conflict, Detection, Evidence, OS_LABEL, Os, Source};
-use crate::patch::Change;
+use crate::patch::{Change, MAX_REMOVED};
 use crate::rules;
 
 /// As many findings are told in full; the rest is counted.
@@ -96,11 +97,7 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
     pub(crate) fn denial(&self, out: &mut dyn Write) -> Result {
         match self.verdict.outcome() {
             Outcome::Exempt(_) => Ok(()),
-            Outcome::Unreadable(problem) => write!(
-                out,
-                "{problem}, so nobody can tell whether this {} runs on Windows; correct the field",
-                self.verdict.kind_name()
-            ),
+            Outcome::Unreadable(problem) => write!(out, "{problem}, {}", problem.remedy),
             Outcome::Judged(judgement) => {
                 self.subject(judgement, out)?;
                 for (finding, path) in self.denied().take(FULL) {
@@ -128,7 +125,14 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
             self.evidence(evidence, out)?;
             out.write_str(")")?;
         }
-        out.write_str(", which cannot honour it as it is written:")
+        match judgement.decision.excess {
+            Some(count) => write!(
+                out,
+                " and has {count} fields to remove, more than the {MAX_REMOVED} that one patch removes; remove \
+                 them from the manifest:"
+            ),
+            None => out.write_str(", which cannot honour it as it is written:"),
+        }
     }
 
     /// Where evidence stands and what it says.
@@ -262,7 +266,8 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
     /// Why an annotation silences nothing.
     fn without_effect(&self, ignore: &Ignore, flaw: Flaw, out: &mut dyn Write) -> Result {
         let key = self.tape.key_of(ignore.at).unwrap_or_default();
-        write!(out, "{key} has no effect: ")?;
+        write_key(key, out)?;
+        out.write_str(" has no effect: ")?;
         match flaw {
             Flaw::UnknownRule => out.write_str("there is no such rule"),
             Flaw::NoReason => out.write_str("write the reason as its value"),

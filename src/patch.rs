@@ -12,6 +12,10 @@ use crate::object::{At, FieldPath};
 use crate::placement::{PlacementPolicy, Selector};
 use crate::workload::Pod;
 
+/// The most fields that one patch removes. Real pods have a few; without a limit a response could be several times as
+/// large as its request.
+pub(crate) const MAX_REMOVED: usize = 1024;
+
 /// A part of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Change {

@@ -6,6 +6,8 @@ mod answer;
 pub(crate) mod fields;
 mod json;
 mod request;
+mod reread;
 
 pub use answer::encode;
-pub use request::{API_VERSION, Malformed, Operation, Owner, Request, decode};
+pub use request::{API_VERSION, Malformed, Operation, Request, decode};
+pub use reread::Owner;

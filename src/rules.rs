@@ -25,7 +25,7 @@ use check::Check;
 use evaluate::{ByPod, Found};
 use guide::Guide;
 
-pub(crate) use evaluate::{Context, Hit, demands, evaluate};
+pub(crate) use evaluate::{Context, Hit, Hits, MAX_FINDINGS, demands, evaluate};
 pub use family::{FAMILIES, Family};
 pub use fields::{Field, Owner};
 pub use table::all;

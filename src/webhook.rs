@@ -1,16 +1,17 @@
 //! One review: bytes in, answer out, counted and logged. Between the server and the core.
 //!
 //! Not here: HTTP beyond the answer's status (`server::router`), and any decision (`admit`).
-//! Which policy is in force is in `configuration`.
+//! Which policy is in force is in `configuration`; where a request is evaluated, in `evaluation`.
 
 mod configuration;
+mod evaluation;
 
-use std::convert::Infallible;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
+use axum::body::Bytes;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
@@ -22,6 +23,7 @@ use crate::facts::{Facts, NamespaceFacts};
 use crate::metrics::{Metrics, Stage};
 use crate::policy::Policy;
 use crate::review;
+use evaluation::{Busy, Evaluations};
 
 pub use crate::decision::Endpoint;
 
@@ -33,6 +35,7 @@ pub struct WebhookState {
     owners: OnceLock<Owners>,
     /// Tolerations that were told of as learnt. No review looks at it.
     told: Mutex<Vec<String>>,
+    evaluations: Evaluations,
     metrics: Arc<Metrics>,
     /// Wins over the configuration's.
     profile: Option<ProfileName>,
@@ -47,6 +50,7 @@ impl WebhookState {
             namespaces: OnceLock::new(),
             owners: OnceLock::new(),
             told: Mutex::default(),
+            evaluations: Evaluations::default(),
             metrics,
             profile: None,
         }
@@ -115,48 +119,91 @@ impl fmt::Debug for WebhookState {
 }
 
 /// Answers one review, for which somebody waits until `deadline`. A body that is none gets status 400 and a
-/// sentence.
+/// sentence; one that nobody evaluated in time 503.
 pub async fn answer(
     endpoint: Endpoint,
-    body: &[u8],
+    body: Bytes,
     deadline: tokio::time::Instant,
-    state: &WebhookState,
+    state: &Arc<WebhookState>,
 ) -> Response {
     let start = Instant::now();
-    let Some(namespaces) = state.namespaces.get() else {
-        let facts = state.facts.load();
-        let given = |name: &str| {
-            let found = facts.namespaces.get(name).copied();
-            Ok::<_, Infallible>(Some(found.unwrap_or_default()))
-        };
-        let Ok(response) = answer_by(endpoint, body, state, start, given);
-        return response;
+    let evaluate = |labels| {
+        let (body, state) = (body.clone(), Arc::clone(state));
+        move || answer_by(endpoint, &body, &state, start, &labels)
     };
-    let known = |name: &str| match namespaces.find(name) {
-        Some(found) => Ok(Some(found)),
-        None => Err(name.to_owned()),
+    let evaluations = &state.evaluations;
+    let namespaces = state.namespaces.get();
+    let labels = match namespaces {
+        None => Source::Facts,
+        Some(namespaces) => Source::Cached(Arc::clone(namespaces)),
     };
-    let unknown = match answer_by(endpoint, body, state, start, known) {
-        Ok(response) => return response,
-        Err(unknown) => unknown,
+    let first = evaluations
+        .run(body.len(), deadline, evaluate(labels))
+        .await;
+    let answer = match (first, namespaces) {
+        (Ok(Err(unknown)), Some(namespaces)) => {
+            // As seldom as namespaces are made; to read the review again costs less than to keep it meanwhile.
+            let found = namespaces.ask(&unknown.0, deadline).await;
+            let again = evaluate(Source::Asked(found));
+            evaluations.run(body.len(), deadline, again).await
+        }
+        (first, _) => first,
     };
-    // As seldom as namespaces are made; to read the review again costs less than to keep it meanwhile.
-    let asked = namespaces.ask(&unknown, deadline).await;
-    let Ok(response) = answer_by(endpoint, body, state, start, |_| Ok::<_, Infallible>(asked));
-    response
+    match answer {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(Unknown(_))) | Err(Busy) => {
+            state.metrics.error(Stage::Overload);
+            let sentence = "overloaded: the evaluation did not start before the client's timeout; retry in 1s\n";
+            (
+                StatusCode::SERVICE_UNAVAILABLE,
+                [(header::RETRY_AFTER, "1")],
+                sentence,
+            )
+                .into_response()
+        }
+    }
 }
 
-/// Answers a review once the labels of its namespace are found: `None` if nobody knows what they say.
+/// Where the labels of a request's namespace come from.
+enum Source {
+    /// No cluster is watched.
+    Facts,
+    /// Namespaces are watched; one that was made a moment ago may not be there yet.
+    Cached(Arc<Namespaces>),
+    /// What the API server said, if it did.
+    Asked(Option<NamespaceFacts>),
+}
+
+/// A namespace that is not in the cache.
+struct Unknown(String);
+
+impl Source {
+    /// The labels of a namespace: `None` if nobody knows what they say.
+    fn find(&self, name: &str, facts: &Facts) -> Result<Option<NamespaceFacts>, Unknown> {
+        match self {
+            Self::Facts => Ok(Some(
+                facts.namespaces.get(name).copied().unwrap_or_default(),
+            )),
+            Self::Cached(namespaces) => match namespaces.find(name) {
+                Some(found) => Ok(Some(found)),
+                None => Err(Unknown(name.to_owned())),
+            },
+            Self::Asked(found) => Ok(*found),
+        }
+    }
+}
+
+/// Answers a review once the labels of its namespace are found.
 ///
 /// # Errors
-/// Those of `look_up`; nothing is counted then.
-fn answer_by<E>(
+/// They are not in the cache; nothing is counted then.
+fn answer_by(
     endpoint: Endpoint,
     body: &[u8],
     state: &WebhookState,
     start: Instant,
-    look_up: impl FnOnce(&str) -> Result<Option<NamespaceFacts>, E>,
-) -> Result<Response, E> {
+    labels: &Source,
+) -> Result<Response, Unknown> {
     let policy = state.policy.load();
     let facts = state.facts.load();
     let request = match review::decode(body, &policy) {
@@ -169,7 +216,7 @@ fn answer_by<E>(
         }
     };
     let found = match request.namespace() {
-        Some(name) => look_up(name)?,
+        Some(name) => labels.find(name, &facts)?,
         None => Some(NamespaceFacts::default()),
     };
     let labels = match &found {

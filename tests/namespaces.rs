@@ -153,7 +153,7 @@ async fn eventually(condition: impl Fn() -> bool) {
 
 struct Webhook {
     cluster: ApiServer,
-    state: WebhookState,
+    state: Arc<WebhookState>,
     metrics: Arc<Metrics>,
     watching: Option<JoinHandle<()>>,
     /// How long an answer is waited for.
@@ -169,7 +169,7 @@ impl Webhook {
     /// One that has not heard of any, and asks this client.
     fn asking(cluster: &ApiServer, client: Client) -> Self {
         let metrics = Arc::new(Metrics::new());
-        let state = WebhookState::new(Policy::default(), Arc::clone(&metrics));
+        let state = Arc::new(WebhookState::new(Policy::default(), Arc::clone(&metrics)));
         let namespaces = Namespaces::new(client, Arc::clone(&metrics));
         state.look_up_namespaces(Arc::new(namespaces));
         Self {
@@ -184,7 +184,7 @@ impl Webhook {
     /// One that has heard of all.
     async fn watching(cluster: &ApiServer) -> Self {
         let metrics = Arc::new(Metrics::new());
-        let state = WebhookState::new(Policy::default(), Arc::clone(&metrics));
+        let state = Arc::new(WebhookState::new(Policy::default(), Arc::clone(&metrics)));
         let namespaces = Arc::new(Namespaces::new(cluster.client(), Arc::clone(&metrics)));
         state.look_up_namespaces(Arc::clone(&namespaces));
         let mut synced = namespaces.synced();
@@ -229,8 +229,7 @@ impl Webhook {
         });
         let body = review.to_string();
         let deadline = tokio::time::Instant::now() + self.patience;
-        let answer =
-            webhook::answer(Endpoint::Validate, body.as_bytes(), deadline, &self.state).await;
+        let answer = webhook::answer(Endpoint::Validate, body.into(), deadline, &self.state).await;
         let answer = answer.into_body().collect().await.unwrap().to_bytes();
         let answer: Value = serde_json::from_slice(&answer).unwrap();
         let response = &answer["response"];

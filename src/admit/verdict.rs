@@ -34,10 +34,12 @@ pub(crate) enum Outcome<'r, 'a> {
     Judged(Judgement<'r, 'a>),
 }
 
-/// A field that stops everything else from being understood.
+/// A field that stops everything else from being understood, or from being evaluated.
 pub(crate) struct Unreadable {
     pub(crate) path: String,
     pub(crate) sentence: String,
+    /// The rest of the sentence in a denial: what follows, and what to do.
+    pub(crate) remedy: String,
 }
 
 impl Display for Unreadable {
@@ -106,6 +108,14 @@ impl<'r, 'a> Verdict<'r, 'a> {
         // Findings are sorted by rule.
         codes.dedup();
         codes
+    }
+
+    /// How many fields would have to be removed, if it is denied because they are too many for one patch.
+    pub(crate) fn excess(&self) -> Option<usize> {
+        match &self.outcome {
+            Outcome::Judged(judgement) => judgement.decision.excess,
+            _ => None,
+        }
     }
 
     /// The path of what a finding stands against, if it is a contradiction within the object.

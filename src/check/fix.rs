@@ -58,10 +58,7 @@ pub fn fix(bytes: &[u8], options: &Options, is_selected: Selected<'_>) -> Fixed 
         };
         match ask::ask(object, &comments, options, is_selected) {
             None => {}
-            Some(Answer::Refused(codes)) => {
-                let why = format!("the cluster refuses it for {codes}; mend that first");
-                fixed.left.push(left(object, &why));
-            }
+            Some(Answer::Refused(why)) => fixed.left.push(left(object, &why)),
             Some(Answer::Wanted(wanted)) => match edits(&text, object, &wanted, all_read) {
                 Ok(edits) => {
                     made.edits.extend(edits);

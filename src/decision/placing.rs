@@ -7,7 +7,7 @@ use super::ignores::Ignores;
 use super::{Case, Endpoint, Finding};
 use crate::mode::Mode;
 use crate::os;
-use crate::patch::{Operation, Patch};
+use crate::patch::{MAX_REMOVED, Operation, Patch};
 use crate::review::Operation as Verb;
 use crate::rules::{Action, Hit};
 use crate::workload::Kind;
@@ -20,6 +20,8 @@ pub(super) struct Placing {
     add_os: bool,
     /// Fields may be taken out: os=windows holds after the patch.
     repair: Repairs,
+    /// How many fields would have to be removed, if they are too many for one patch. Then none is.
+    excess: Option<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,6 +50,7 @@ impl Placing {
             selector: false,
             add_os: false,
             repair: Repairs::Nothing,
+            excess: None,
         };
         if case.endpoint != Endpoint::Mutate
             || !case.detection.is_windows()
@@ -68,7 +71,8 @@ impl Placing {
                     Repairs::Nothing
                 },
                 ..nothing
-            };
+            }
+            .limited(case, hits, ignores);
         }
         if !is_placeable(case) {
             return nothing;
@@ -93,9 +97,34 @@ impl Placing {
             } else {
                 Repairs::Nothing
             },
+            excess: None,
+        }
+        .limited(case, hits, ignores)
+    }
+
+    /// A patch that removes too much is not made at all: half of one would leave an object that nobody wrote.
+    fn limited(self, case: &Case<'_, '_, '_>, hits: &[Hit], ignores: &Ignores) -> Self {
+        let is_removed = |hit: &&Hit| {
+            let action = case.policy.action(hit.rule, hit.tier);
+            self.repairs(action, hit) && !ignores.cover(hit.rule)
+        };
+        let count = hits.iter().filter(is_removed).count();
+        match count <= MAX_REMOVED {
+            true => self,
+            false => Self {
+                add_os: false,
+                excess: Some(count),
+                ..self
+            },
         }
     }
 
+    /// How many fields would have to be removed, if they are too many for one patch.
+    pub(super) fn excess(&self) -> Option<usize> {
+        self.excess
+    }
+
+    /// Whether a field is to be removed.
     pub(super) fn repairs(&self, action: Action, hit: &Hit) -> bool {
         self.repair.cover(action, hit)
     }

@@ -22,7 +22,8 @@ impl<'a> Tape<'a> {
     pub(crate) fn parse(json: &'a str, trie: &'a Trie) -> Result<Self, serde_json::Error> {
         let mut tape = Self {
             trie,
-            entries: Vec::with_capacity((json.len() / 48).clamp(64, 1024)),
+            // A power of two, so that a full tape has room for no more than it needs.
+            entries: Vec::with_capacity((json.len() / 48).clamp(64, 1024).next_power_of_two()),
             unescaped: String::new(),
             problem: None,
             envelope_problem: None,
@@ -57,6 +58,7 @@ impl<'a> Tape<'a> {
     fn is_full(&mut self, position: Position) -> bool {
         let room = MAX_ENTRIES + ENVELOPE_ENTRIES;
         if self.entries.len() < room && self.in_envelope(position.up) {
+            self.entries.reserve_exact(room - self.entries.len());
             return false;
         }
         self.flaw(position, Flaw::TooMany);

@@ -1,7 +1,6 @@
 //! Bytes → [`Request`]: the envelope of a review, and where its objects are.
 
-use serde::Deserialize;
-
+use super::reread::{self, Owner};
 use crate::object::demand::Role;
 use crate::object::{At, Tape};
 use crate::policy::Policy;
@@ -63,20 +62,6 @@ impl Operation {
             Self::Other => "other",
         }
     }
-}
-
-/// The object that another one was made for.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Owner {
-    /// `apps/v1`
-    pub api_version: String,
-    /// `ReplicaSet`
-    pub kind: String,
-    /// Its name; it is in the namespace of what was made for it.
-    pub name: String,
-    /// The one of that name which it is.
-    pub uid: String,
 }
 
 /// A request that can be answered. It borrows from the body.
@@ -282,37 +267,10 @@ impl<'a> Request<'a> {
             })
     }
 
-    /// The controller that made this object, as its ownerReference names it. A second look at the body, for who has
-    /// something to tell the owner.
+    /// The controller that made this object, as its ownerReference names it. A second pass over the body, only for
+    /// events.
     pub(crate) fn owner(&self) -> Option<Owner> {
-        #[derive(Deserialize)]
-        struct Review {
-            request: Inner,
-        }
-        #[derive(Deserialize)]
-        struct Inner {
-            object: Object,
-        }
-        #[derive(Deserialize)]
-        struct Object {
-            metadata: Metadata,
-        }
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct Metadata {
-            owner_references: Vec<Reference>,
-        }
-        #[derive(Deserialize)]
-        struct Reference {
-            controller: Option<bool>,
-            #[serde(flatten)]
-            owner: Owner,
-        }
-        let review: Review = serde_json::from_str(self.body).ok()?;
-        let references = review.request.object.metadata.owner_references;
-        let is_controller = |reference: &Reference| reference.controller == Some(true);
-        let controller = references.into_iter().find(is_controller);
-        controller.map(|reference| reference.owner)
+        reread::owner(self.body)
     }
 
     /// The object is on its way out; what is left to do must not be stopped.
@@ -320,30 +278,9 @@ impl<'a> Request<'a> {
         self.metadata(Role::DeletionTimestamp).is_some()
     }
 
-    /// Whether an UPDATE changes `spec.template` in any way. A second look at the body: it is
-    /// asked for updates of Windows DaemonSets only.
+    /// Whether an UPDATE changes `spec.template` in any way. A second pass over the body, only for updates of Windows
+    /// DaemonSets.
     pub(crate) fn template_changed(&self) -> bool {
-        #[derive(Deserialize)]
-        struct Review {
-            request: Objects,
-        }
-        #[derive(Deserialize)]
-        struct Objects {
-            object: Object,
-            #[serde(rename = "oldObject")]
-            old_object: Object,
-        }
-        #[derive(Deserialize)]
-        struct Object {
-            spec: Spec,
-        }
-        #[derive(Deserialize)]
-        struct Spec {
-            template: serde_json::Value,
-        }
-        serde_json::from_str::<Review>(self.body).is_ok_and(|review| {
-            let Objects { object, old_object } = review.request;
-            object.spec.template != old_object.spec.template
-        })
+        reread::template_changed(self.body)
     }
 }

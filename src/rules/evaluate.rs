@@ -70,6 +70,27 @@ impl Hit {
     }
 }
 
+/// The most findings that are kept. A body of 400 kB could have 200,000.
+pub(crate) const MAX_FINDINGS: usize = 2048;
+
+/// What the table says of a pod, and how much it would say.
+#[derive(Debug, Default)]
+pub(crate) struct Hits {
+    /// The first [`MAX_FINDINGS`].
+    pub(crate) list: Vec<Hit>,
+    /// All of them.
+    pub(crate) count: usize,
+}
+
+impl Hits {
+    fn push(&mut self, hit: Hit) {
+        self.count += 1;
+        if self.count <= MAX_FINDINGS {
+            self.list.push(hit);
+        }
+    }
+}
+
 /// The fields that the table asks for.
 ///
 /// Silent rules cost nothing, unless the API server refuses the field beside os=windows: that
@@ -125,11 +146,8 @@ pub(crate) fn demands(is_silent: impl Fn(RuleId) -> bool) -> impl Iterator<Item 
 
 /// Everything that the table has to say of a pod, in the order of the document. Of tiers that are
 /// off it tells only what the API server refuses: that keeps os from being patched in.
-pub(crate) fn evaluate(
-    context: &Context<'_, '_, '_>,
-    is_off: impl Fn(RuleId, u8) -> bool,
-    hits: &mut Vec<Hit>,
-) {
+pub(crate) fn evaluate(context: &Context<'_, '_, '_>, is_off: impl Fn(RuleId, u8) -> bool) -> Hits {
+    let mut hits = Hits::default();
     let pod = context.pod;
     let tape: &Tape<'_> = pod.tape;
     let host_process = pod.has_host_process();
@@ -170,4 +188,5 @@ pub(crate) fn evaluate(
             }
         });
     }
+    hits
 }

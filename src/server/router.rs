@@ -84,7 +84,7 @@ async fn review(
     let deadline = start + patience;
     let time = limits.body.min(patience);
     match body::read(&mut body, limits.body_bytes, time, &budget).await {
-        Ok((bytes, _reserved)) => webhook::answer(endpoint, &bytes, deadline, &webhook).await,
+        Ok((bytes, _reserved)) => webhook::answer(endpoint, bytes, deadline, &webhook).await,
         Err(BodyError::TooLarge) => {
             metrics.error(Stage::BodyTooLarge);
             unread(Request::from_parts(parts, body), too_large(limits))

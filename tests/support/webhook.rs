@@ -48,7 +48,7 @@ impl Webhook {
     pub(crate) async fn answer(&self, endpoint: Endpoint, review: &Value) -> Value {
         let body = review.to_string();
         let deadline = (Instant::now() + PATIENCE).into();
-        let answer = webhook::answer(endpoint, body.as_bytes(), deadline, &self.state).await;
+        let answer = webhook::answer(endpoint, body.into(), deadline, &self.state).await;
         let answer = answer.into_body().collect().await.unwrap().to_bytes();
         let mut answer: Value = serde_json::from_slice(&answer).unwrap();
         answer["response"].take()

@@ -13,7 +13,7 @@ use crate::check::document::Object;
 use crate::check::judge::{facts, namespace};
 use crate::decision::Endpoint;
 use crate::field::Step;
-use crate::patch::Change as Kind;
+use crate::patch::{Change as Kind, MAX_REMOVED};
 use crate::review;
 use crate::workload;
 use crate::yaml::{self, Index, Node, Value};
@@ -31,7 +31,7 @@ pub(super) enum Change {
 
 /// What the core says of an object.
 pub(super) enum Answer {
-    /// Its pods would be refused, for these rules.
+    /// Its pods would be denied, and why.
     Refused(String),
     /// This is to be changed.
     Wanted(Wanted),
@@ -95,7 +95,17 @@ pub(super) fn ask(
         return None;
     }
     if !verdict.allowed() {
-        return Some(Answer::Refused(verdict.denied_rules().join(", ")));
+        let why = match verdict.excess() {
+            Some(count) => format!(
+                "{count} fields have to be removed, more than the {MAX_REMOVED} that one patch removes; remove them \
+                 by hand"
+            ),
+            None => format!(
+                "the cluster refuses it for {}; mend that first",
+                verdict.denied_rules().join(", ")
+            ),
+        };
+        return Some(Answer::Refused(why));
     }
     let index = Index::new(&object.node);
     let patch = verdict.patch_sparing(|finding| {
