@@ -26,10 +26,12 @@ pub enum Condition {
     NotLinux,
 }
 
-/// The parts that come from the configuration, each as the text of a CEL literal.
+/// The parts that come from the configuration, each as CEL source text.
 struct Slots<'s> {
     /// The regular expression of images, a string.
     images: &'s str,
+    /// The length from which an image goes to the webhook unread, a number: [`image_limit`].
+    image_limit: &'s str,
     /// `key=value` of the taints that name Windows, a list of strings.
     taints: &'s str,
     /// The node labels that name the OS, a list of strings.
@@ -50,8 +52,10 @@ impl Condition {
 
     /// The expression, for what this configuration takes for evidence.
     pub(crate) fn expression(self, policy: &EvidencePolicy) -> String {
+        let images = image_pattern(&policy.images);
         self.with(&Slots {
-            images: &literal(image_pattern(&policy.images)),
+            image_limit: &image_limit(&images).to_string(),
+            images: &literal(images),
             taints: &literal(taints(&policy.windows_taints)),
             os_labels: &literal(os_labels(&policy.os_label_key)),
         })
@@ -83,101 +87,165 @@ const DRIVE: &str = r#"(^|[^0-9A-Za-z%/])[A-Za-z]:\\([^ntr0"'\\]|[ntr0"'\\][0-9A
 /// A program that only Windows has.
 const PROGRAM: &str = r"(^|[^0-9A-Za-z])(?i:powershell|cmd)\.(?i:exe)([^0-9A-Za-z]|$)";
 
-/// Whether a text is one that only Windows understands. A regular expression costs its length times the text's, and
-/// whatever exceeds the budget is refused under failurePolicy Fail: the short tests come first, and what passes
-/// them and is long is let through.
-fn windows_text(text: &str) -> String {
+/// The most entries of a list that an expression iterates over. cel-go's cost tracking makes each
+/// iteration as expensive as the number of iterations before it, so longer lists go to the webhook.
+const ENTRIES: usize = 50;
+/// The most texts of a container that are joined: commands, arguments and paths. Joining is linear.
+const TEXTS: usize = 1_000;
+/// The most characters of the joined texts that are searched. Longer ones go to the webhook.
+const SEARCHED: usize = 8_000;
+/// The most characters of the joined texts that are matched against a regular expression.
+const MATCHED: usize = 300;
+/// The most characters of a toleration's key and value. Valid ones are shorter.
+const TOLERATION: usize = 500;
+/// The most characters of an image that are matched against a regular expression.
+const IMAGE: usize = 300;
+/// The most characters of an image times those of the pattern. CEL's price of a match is 1/40 of it,
+/// the budget of an expression 1,000,000, and [`ENTRIES`] containers may take a third of that.
+const IMAGE_TIMES_PATTERN: usize = 240_000;
+/// What rounding adds to an image's length in the price of a match.
+const ROUNDING: usize = 11;
+
+/// The length from which an image is not matched against this pattern.
+fn image_limit(pattern: &str) -> usize {
+    (IMAGE_TIMES_PATTERN / pattern.len())
+        .saturating_sub(ROUNDING)
+        .min(IMAGE)
+}
+
+/// Whether a list is too long to iterate over, or this holds for one of its entries.
+fn any(list: &str, entry: &str, holds: &str) -> String {
+    format!("(size({list}) > {ENTRIES} || {list}.exists({entry}, {holds}))")
+}
+
+/// Whether one of these texts, a list, is one that only Windows understands, or they are too many
+/// or too long to tell. They are joined, because a function is linear and an iteration is not. A
+/// line break between them is as good as a beginning or an end to both regular expressions, and
+/// none of the other texts has one in it.
+fn windows_text(texts: &str) -> String {
     let [drive, program] = [DRIVE, PROGRAM].map(literal);
-    let [colon, pipe, exe] = [r":\", r"\\.\pipe\", r"(?i)\.exe"].map(literal);
+    let [break_, colon, pipe, exe] = ["\n", r":\", r"\\.\pipe\", r"(?i)\.exe"].map(literal);
     format!(
-        "{text}.contains({colon}) && (size({text}) > 500 || {text}.matches({drive})) \
-         || {text}.contains({pipe}) \
-         || {text}.matches({exe}) && (size({text}) > 500 || {text}.matches({program}))"
+        "[{texts}].exists(l, size(l) > {TEXTS} || [l.join({break_})].exists(a, \
+         size(a) > {SEARCHED} \
+         || a.contains({colon}) && (size(a) > {MATCHED} || a.matches({drive})) \
+         || a.contains({pipe}) \
+         || a.matches({exe}) && (size(a) > {MATCHED} || a.matches({program}))))"
     )
 }
 
+/// The cheapest first: an object is cut off from the webhook only by the last of them, so what a
+/// container costs must not keep the node affinity from being seen.
 fn evidence(slots: &Slots<'_>) -> String {
-    let Slots {
-        images,
-        taints,
-        os_labels: _,
-    } = slots;
-    let [containers, init, ephemeral, command, args] = [
-        "s.containers",
-        "s.initContainers",
-        "s.ephemeralContainers",
-        "c.command",
-        "c.args",
-    ]
-    .map(list);
-    let container = [
-        format!("has(c.image) && c.image.matches({images})"),
-        "has(c.securityContext) && has(c.securityContext.windowsOptions)".to_owned(),
-        format!(
-            "[{command}, {args}].exists(l, l.exists(a, {}))",
-            windows_text("a")
-        ),
-        format!("has(c.workingDir) && ({})", windows_text("c.workingDir")),
-        format!(
-            "has(c.volumeMounts) && c.volumeMounts.exists(m, has(m.mountPath) && ({}))",
-            windows_text("m.mountPath")
-        ),
-    ]
-    .join(" || ");
-    let expressions = |list: &str| {
-        format!(
-            "has({list}.matchExpressions) && {list}.matchExpressions.exists(e, \
-             e.key == '{BUILD_LABEL}' && !(e.operator in ['NotIn', 'DoesNotExist']) \
-             || e.operator == 'In' && has(e.values) && 'windows' in e.values)"
-        )
-    };
-    let (required, preferred) = (expressions("r"), expressions("p.preference"));
-    let terms = list("n.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms");
     [
         "has(s.os) && s.os.name != 'linux'".to_owned(),
         format!(
-            "has(s.nodeSelector) && s.nodeSelector.exists(k, \
-             s.nodeSelector[k] == 'windows' || k == '{BUILD_LABEL}')"
+            "has(s.nodeSelector) && ('{BUILD_LABEL}' in s.nodeSelector || {})",
+            os_selected(slots, "windows")
         ),
         "has(s.securityContext) && has(s.securityContext.windowsOptions)".to_owned(),
         // The API server has merged its node selector into a pod, but into no template.
         "request.resource.resource != 'pods' && has(s.runtimeClassName)".to_owned(),
-        format!("[{containers}, {init}, {ephemeral}].exists(l, l.exists(c, {container}))"),
         format!(
-            "has(s.affinity) && has(s.affinity.nodeAffinity) && [s.affinity.nodeAffinity].exists(n, \
-             has(n.requiredDuringSchedulingIgnoredDuringExecution) && \
-             ({terms}).exists(r, {required}) \
-             || has(n.preferredDuringSchedulingIgnoredDuringExecution) && \
-             n.preferredDuringSchedulingIgnoredDuringExecution.exists(p, \
-             has(p.preference) && {preferred}))"
+            "has(t.metadata) && {}",
+            entry_is("t.metadata.labels", OS_LABEL, "windows")
         ),
         format!(
-            "has(s.tolerations) && s.tolerations.exists(o, \
-             has(o.key) && has(o.value) && o.key + '=' + o.value in {taints})"
+            "[object, t].exists(o, has(o.metadata) && {})",
+            entry_is("o.metadata.annotations", "transom.dev/os", "windows")
         ),
+        node_affinity(),
+        tolerations(slots),
+        containers(slots),
         format!(
-            "has(s.volumes) && s.volumes.exists(v, \
-             has(v.hostPath) && has(v.hostPath.path) && ({}))",
-            windows_text("v.hostPath.path")
+            "has(s.volumes) && (size(s.volumes) > {ENTRIES} || {})",
+            windows_text("s.volumes.map(v, has(v.hostPath), v.hostPath.path)")
         ),
-        format!(
-            "has(t.metadata) && has(t.metadata.labels) && t.metadata.labels.exists(k, \
-             k == '{OS_LABEL}' && t.metadata.labels[k] == 'windows')"
-        ),
-        "[object, t].exists(o, has(o.metadata) && has(o.metadata.annotations) && \
-         o.metadata.annotations.exists(k, \
-         k == 'transom.dev/os' && o.metadata.annotations[k] == 'windows'))"
-            .to_owned(),
     ]
     .join(" || ")
 }
 
+/// Whether the map has this entry. Its other entries are not visited.
+fn entry_is(map: &str, key: &str, value: &str) -> String {
+    format!("has({map}) && '{key}' in {map} && {map}['{key}'] == '{value}'")
+}
+
+/// Whether the node selector has this value for a label that names the OS.
+fn os_selected(slots: &Slots<'_>, os: &str) -> String {
+    let os_labels = slots.os_labels;
+    format!("{os_labels}.exists(k, k in s.nodeSelector && s.nodeSelector[k] == '{os}')")
+}
+
+fn node_affinity() -> String {
+    // All values have to name Windows, so the first one tells.
+    let expression = format!(
+        "e.key == '{BUILD_LABEL}' && !(e.operator in ['NotIn', 'DoesNotExist']) \
+         || e.operator == 'In' && has(e.values) && size(e.values) > 0 && e.values[0] == 'windows'"
+    );
+    let speaks = |term: &str| {
+        let list = format!("{term}.matchExpressions");
+        format!("has({list}) && {}", any(&list, "e", &expression))
+    };
+    let terms = list("n.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms");
+    let preferred = "n.preferredDuringSchedulingIgnoredDuringExecution";
+    format!(
+        "has(s.affinity) && has(s.affinity.nodeAffinity) && [s.affinity.nodeAffinity].exists(n, \
+         has(n.requiredDuringSchedulingIgnoredDuringExecution) && \
+         [{terms}].exists(l, {}) \
+         || has({preferred}) && {})",
+        any("l", "r", &speaks("r")),
+        any(
+            preferred,
+            "p",
+            &format!("has(p.preference) && {}", speaks("p.preference"))
+        ),
+    )
+}
+
+fn tolerations(slots: &Slots<'_>) -> String {
+    let taints = slots.taints;
+    let names = format!(
+        "has(o.key) && has(o.value) && \
+         (size(o.key) + size(o.value) > {TOLERATION} || o.key + '=' + o.value in {taints})"
+    );
+    format!(
+        "has(s.tolerations) && {}",
+        any("s.tolerations", "o", &names)
+    )
+}
+
+/// The containers of all three lists together.
+fn containers(slots: &Slots<'_>) -> String {
+    let Slots {
+        images,
+        image_limit,
+        ..
+    } = slots;
+    let lists = ["s.containers", "s.initContainers", "s.ephemeralContainers"]
+        .map(|field| format!("({})", list(field)))
+        .join(" + ");
+    let texts = [
+        "(has(c.command) ? c.command : [])",
+        "(has(c.args) ? c.args : [])",
+        "(has(c.workingDir) ? [c.workingDir] : [])",
+        "(has(c.volumeMounts) ? c.volumeMounts.map(m, m.mountPath) : [])",
+    ]
+    .join(" + ");
+    let container = [
+        format!("has(c.image) && (size(c.image) >= {image_limit} || c.image.matches({images}))"),
+        "has(c.securityContext) && has(c.securityContext.windowsOptions)".to_owned(),
+        format!("has(c.volumeMounts) && size(c.volumeMounts) > {ENTRIES}"),
+        windows_text(&texts),
+    ]
+    .join(" || ");
+    format!("[{lists}].exists(l, {})", any("l", "c", &container))
+}
+
 /// What plainly asks for Linux.
 fn linux(slots: &Slots<'_>) -> String {
-    let os_labels = slots.os_labels;
     format!(
-        "has(s.os) && s.os.name == 'linux' || \
-         has(s.nodeSelector) && s.nodeSelector.exists(k, k in {os_labels} && s.nodeSelector[k] == 'linux')"
+        "has(s.os) && s.os.name == 'linux' || has(s.nodeSelector) && {}",
+        os_selected(slots, "linux")
     )
 }
 

@@ -250,7 +250,14 @@ fn conditions_are_those_of_the_program_for_the_same_configuration() {
     let odd = "config: {evidence: {images: {certain: {tags: [a.b], repositories: []}, hint: {words: [a-b], tags: []}}}, \
         placement: {tolerations: []}}";
     let nothing = "config: {evidence: {images: {certain: {tags: [], repositories: []}, hint: {words: [], tags: []}}}}";
-    let more = [odd, nothing].map(|values| Arc::new(helm.with(values).unwrap()));
+    let words = |count: usize| {
+        let words: Vec<_> = (0..count).map(|i| format!("some-word-{i}")).collect();
+        let words = words.join(", ");
+        format!("config: {{evidence: {{images: {{hint: {{words: [{words}]}}}}}}}}")
+    };
+    let (long, longest) = (words(200), words(2_000));
+    let more = [odd, nothing, &long, &longest];
+    let more = more.map(|values| Arc::new(helm.with(values).unwrap()));
     for rendered in cases().iter().map(|case| helm.ci(case)).chain(more) {
         let config = rendered.configuration()["data"]["config.yaml"].as_str();
         let policy = Policy::parse(config.unwrap()).unwrap();
@@ -265,8 +272,8 @@ fn conditions_are_those_of_the_program_for_the_same_configuration() {
             }
         }
     }
-    // The default, that of ci/config.yaml, that of ci/not-linux.yaml, and the two above.
-    assert_eq!(seen.len(), 5);
+    // The default, that of ci/config.yaml, that of ci/not-linux.yaml, and the four above.
+    assert_eq!(seen.len(), 7);
 }
 
 #[test]

@@ -35,9 +35,9 @@ const LOOPBACK: &str = "loopback";
 pub(crate) struct Cluster {
     // The order in which they end: who asks before who answers.
     kwok: Option<Process>,
-    _scheduler: Process,
-    _controllers: Process,
-    _api_server: Process,
+    scheduler: Option<Process>,
+    controllers: Option<Process>,
+    api_server: Process,
     _etcd: Process,
     api: Server,
     etcd: Server,
@@ -60,6 +60,22 @@ impl Cluster {
 
     /// The same, with more flags of the API server.
     pub(crate) fn start_with(assets: &Path, flags: &[&str]) -> Self {
+        let mut cluster = Self::api_server_alone(assets, flags);
+        let files = Files {
+            directory: cluster.directory.path(),
+            assets: &cluster.assets,
+            authority: &cluster.authority,
+        };
+        let [kwok_port] = free_ports();
+        let (controllers, scheduler) = (files.controllers(), files.scheduler());
+        cluster.controllers = Some(controllers);
+        cluster.scheduler = Some(scheduler);
+        cluster.add_nodes(kwok_port);
+        cluster
+    }
+
+    /// Starts etcd and the API server, whose only clients are the tests.
+    pub(crate) fn api_server_alone(assets: &Path, flags: &[&str]) -> Self {
         let directory = tempfile::Builder::new()
             .prefix("transom-e2e-")
             .tempdir()
@@ -70,7 +86,7 @@ impl Cluster {
             assets,
             authority: &authority,
         };
-        let [etcd_port, peer_port, api_port, kwok_port] = free_ports();
+        let [etcd_port, peer_port, api_port] = free_ports();
         files.write_certificates();
 
         let etcd = files.etcd(etcd_port, peer_port);
@@ -96,20 +112,18 @@ impl Cluster {
             assert!(waited, "kube-apiserver:\n{}", api_server.end_of_log());
             std::thread::sleep(std::time::Duration::from_millis(100));
         }
-        let mut cluster = Self {
+        Self {
             kwok: None,
-            _controllers: files.controllers(),
-            _scheduler: files.scheduler(),
-            _api_server: api_server,
+            scheduler: None,
+            controllers: None,
+            api_server,
             _etcd: etcd,
             etcd: server(etcd_port),
             api,
             authority,
             assets: assets.to_owned(),
             directory,
-        };
-        cluster.add_nodes(kwok_port);
-        cluster
+        }
     }
 
     fn add_nodes(&mut self, kwok_port: u16) {
@@ -129,12 +143,25 @@ impl Cluster {
         // Several control planes may be starting at a time.
         let patience = format!("--timeout={}s", PATIENCE.as_secs());
         cluster.ok(&["wait", "--for=condition=Ready", "nodes", "--all", &patience]);
-        // The API server finds webhooks through a Service: this one leads to our own machine.
-        let service = json!({
-            "apiVersion": "v1", "kind": "Service", "metadata": {"name": LOOPBACK},
-            "spec": {"type": "ExternalName", "externalName": "localhost"},
-        });
-        cluster.create(&service.to_string());
+        cluster.create(&loopback().to_string());
+    }
+
+    /// What a cluster needs for [`Self::client_config`], if it has no controllers.
+    pub(crate) fn add_loopback(&self) {
+        self.post("/api/v1/namespaces", &namespace(LOOPBACK, &json!({})));
+        let services = format!("/api/v1/namespaces/{LOOPBACK}/services");
+        self.post(&services, &loopback());
+    }
+
+    /// Creates an object; it must succeed.
+    pub(crate) fn post(&self, path: &str, object: &Value) {
+        let (status, body) = self.api.ask(Method::POST, path, Some(object)).unwrap();
+        assert_eq!(status, 201, "{}", String::from_utf8_lossy(&body));
+    }
+
+    /// The process of the API server.
+    pub(crate) fn api_server(&self) -> u32 {
+        self.api_server.id()
     }
 
     /// A new namespace of this name, with these labels; its default ServiceAccount is there.
@@ -143,11 +170,7 @@ impl Cluster {
             .iter()
             .map(|(key, value)| ((*key).to_owned(), json!(value)))
             .collect();
-        let object = json!({
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": {"name": name, "labels": labels},
-        });
+        let object = namespace(name, &Value::Object(labels));
         let namespace = Namespace::new(self, name.to_owned());
         namespace.create(&object.to_string());
         eventually("the default ServiceAccount", || {
@@ -398,6 +421,23 @@ impl Files<'_> {
         program.args(args);
         Process::start(self.directory, name, &program, "KILL")
     }
+}
+
+/// A Namespace with these labels.
+pub(crate) fn namespace(name: &str, labels: &Value) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": labels},
+    })
+}
+
+/// The API server finds webhooks through a Service: this one leads to our own machine.
+fn loopback() -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": LOOPBACK},
+        "spec": {"type": "ExternalName", "externalName": "localhost"},
+    })
 }
 
 /// A kubeconfig, beside the CA's certificate, for the API server at this port and this user.

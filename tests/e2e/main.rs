@@ -47,6 +47,8 @@ macro_rules! tests {
 mod availability;
 mod brick;
 mod certificates;
+mod condition_costs;
+mod condition_shapes;
 mod conditions;
 mod daemon_sets;
 mod debug;
@@ -91,6 +93,8 @@ const TESTS: &[&[Test]] = &[
     brick::TESTS,
     oracle::TESTS,
     availability::TESTS,
+    condition_costs::TESTS,
+    condition_shapes::TESTS,
     conditions::TESTS,
     debug::TESTS,
     doctor::TESTS,

@@ -53,6 +53,19 @@ impl Process {
         Self { name, shell, log }
     }
 
+    /// The ID of the program's process, which is a child of the shell.
+    pub(crate) fn id(&self) -> u32 {
+        let shell = self.shell.id();
+        let children = format!("/proc/{shell}/task/{shell}/children");
+        let children = std::fs::read_to_string(children).unwrap();
+        let children = children.split_whitespace().map(|id| id.parse().unwrap());
+        let name = |id: u32| std::fs::read_to_string(format!("/proc/{id}/comm")).unwrap();
+        children
+            .into_iter()
+            .find(|id| name(*id).trim_end() == self.name)
+            .unwrap()
+    }
+
     pub(crate) fn log(&self) -> String {
         String::from_utf8_lossy(&std::fs::read(&self.log).unwrap()).into_owned()
     }

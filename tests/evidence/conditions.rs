@@ -100,6 +100,80 @@ fn services_are_let_through() {
     assert!(filter.lets_through(&service));
 }
 
+/// The API server's price for an iteration grows with the list: what is long goes to the webhook.
+#[test]
+fn lets_what_is_too_long_to_visit_through() {
+    let filter = Filter::new(Condition::Evidence, &Policy::default());
+    let list = |count: usize, entry: Value| Value::Array(vec![entry; count]);
+    let container = |fields: Value| {
+        let mut container = json!({"name": "a", "image": "a"});
+        merge(&mut container, &fields);
+        json!({"containers": [container]})
+    };
+    let required = |terms: Value| {
+        json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+            {"nodeSelectorTerms": terms}}}})
+    };
+    let expression = json!({"key": "a", "operator": "Exists"});
+    let specs = |more: usize| {
+        let expressions = json!({"matchExpressions": list(50 + more, expression.clone())});
+        let half = list(25, json!({"name": "a", "image": "a"}));
+        let rest = list(25 + more, json!({"name": "a", "image": "a"}));
+        [
+            json!({"containers": half, "initContainers": rest}),
+            container(json!({"image": "a".repeat(299 + more)})),
+            container(json!({"args": list(1_000 + more, json!("a"))})),
+            container(json!({"command": ["a".repeat(8_000 + more)]})),
+            container(json!({"workingDir": format!("{}:\\", "/".repeat(298 + more))})),
+            container(json!({"volumeMounts":
+                list(50 + more, json!({"name": "a", "mountPath": "/a"}))})),
+            json!({"volumes": list(50 + more, json!({"name": "a", "emptyDir": {}}))}),
+            json!({"tolerations": list(50 + more, json!({"operator": "Exists"}))}),
+            json!({"tolerations": [{"key": "a", "value": "a".repeat(499 + more)}]}),
+            required(list(50 + more, json!({}))),
+            required(json!([expressions])),
+            json!({"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution":
+                [{"weight": 1, "preference": expressions}]}}}),
+        ]
+    };
+    for (visited, too_long) in specs(0).into_iter().zip(specs(1)) {
+        for kind in KINDS {
+            let visited = object_of(kind, visited.clone());
+            assert!(!filter.lets_through(&visited), "{visited}");
+            let too_long = object_of(kind, too_long.clone());
+            assert!(filter.lets_through(&too_long), "{too_long}");
+        }
+    }
+}
+
+/// A match costs the length of the text times that of the pattern, and an expression has a budget.
+#[test]
+fn lets_shorter_images_through_the_longer_the_pattern_is() {
+    let long = |words: usize| {
+        let words: Vec<_> = (0..words).map(|i| format!("some-word-{i}")).collect();
+        let words = words.join(", ");
+        policy(&format!(
+            "evidence: {{images: {{hint: {{words: [{words}]}}}}}}"
+        ))
+    };
+    let image = |length: usize| {
+        object_of(
+            "Pod",
+            json!({"containers": [{"name": "a", "image": "a".repeat(length)}]}),
+        )
+    };
+    let limit = |policy: &Policy| {
+        let filter = Filter::new(Condition::Evidence, policy);
+        (0..=300)
+            .find(|length| filter.lets_through(&image(*length)))
+            .unwrap()
+    };
+    assert_eq!(limit(&Policy::default()), 300);
+    let limits = [100, 500, 1_000, 2_000].map(|words| limit(&long(words)));
+    assert!(limits.is_sorted_by(|a, b| a > b || *b == 0), "{limits:?}");
+    assert_eq!(limits[3], 0, "nothing is matched");
+}
+
 /// A configuration's own images, taints and label.
 const CUSTOM: &str = "
 evidence:

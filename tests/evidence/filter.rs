@@ -1,7 +1,9 @@
 //! What a condition of the webhooks lets through by a CEL interpreter, and what should be let through.
 #![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
-use cel::{Context, Program};
+use std::sync::Arc;
+
+use cel::{Context, Env, Program, extensions};
 use serde_json::{Value, json};
 use transom::facts::Facts;
 use transom::os::{Condition, Os};
@@ -10,20 +12,28 @@ use transom::policy::Policy;
 use crate::common::{ask_with, create, detected, endpoint_of};
 
 /// The expression of a condition under a policy, compiled.
-pub(crate) struct Filter(Program);
+pub(crate) struct Filter {
+    program: Program,
+    env: Arc<Env>,
+}
 
 impl Filter {
     pub(crate) fn new(condition: Condition, policy: &Policy) -> Self {
-        Self(Program::compile(&policy.expression(condition)).unwrap())
+        let mut env = Env::stdlib();
+        // `join`, which the API server has, too.
+        env.add_extension(extensions::strings).unwrap();
+        let program = env.compile(&policy.expression(condition)).unwrap();
+        let env = Arc::new(env);
+        Self { program, env }
     }
 
     pub(crate) fn lets_through(&self, object: &Value) -> bool {
         let resource = object["kind"].as_str().unwrap().to_lowercase() + "s";
-        let mut context = Context::default();
+        let mut context = Context::with_env(Arc::clone(&self.env));
         context.add_variable("object", object).unwrap();
         let request = json!({"resource": {"resource": resource}});
         context.add_variable("request", request).unwrap();
-        match self.0.execute(&context) {
+        match self.program.execute(&context) {
             Ok(cel::Value::Bool(yes)) => yes,
             other => panic!("{other:?} of {object:#}"),
         }
