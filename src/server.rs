@@ -5,9 +5,9 @@
 //!
 //! ```text
 //! accept ─ connection::accept_forever   a task for each connection
-//!   places    as many as Limits::connections, and who goes when another wants in
+//!   places    as many as Limits::connections, and which one is evicted for another
 //!   tls       handshake; clients: who gets in
-//!   guard     how long a connection may be idle, or in the middle of a request's head
+//!   guard     what a connection is doing, for how long it may, and when it may be evicted
 //!   router    method, path, Content-Type, panic;  body  its size and time;  budget  all bodies together
 //!     webhook::answer
 //! watch       files that change underneath;  tls::reload  what TLS takes from them
@@ -91,6 +91,11 @@ const PROBE_IDLE: Duration = Duration::from_secs(5);
 /// How many connections the admin listener serves at a time, however many there are for reviews.
 const PROBES: u32 = 64;
 
+/// How long a connection to the admin listener may be stuck or idle while others wait: a kubelet sends its request with
+/// the end of the handshake, and is within the node. So a client takes `PROBES` connections 20 times a second to keep
+/// probes waiting.
+const PROBE_PATIENCE: Duration = Duration::from_millis(50);
+
 /// What keeps one client, or many, from taking the server away from the others.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -107,9 +112,12 @@ pub struct Limits {
     /// How long a connection may rest between requests. The API server keeps its own for 90 s and does
     /// not retry a POST when it finds one closed, so this must be longer.
     pub idle: Duration,
-    /// How many connections are served at a time. Above it, one that has done nothing for a second is closed for
-    /// each new one; while there is none, new ones wait.
+    /// How many connections are served at a time. Above it, one that is stuck or idle for longer than `patience` is
+    /// evicted for each new one; while there is none, new ones wait.
     pub connections: u32,
+    /// How long a connection may be stuck (half open, with a body that does not come, with a response that is not
+    /// read) or idle once its slot or its bytes are needed.
+    pub patience: Duration,
     /// How long requests in flight may take once the server is closing.
     pub closing: Duration,
 }
@@ -124,6 +132,7 @@ impl Default for Limits {
             head: Duration::from_secs(10),
             idle: Duration::from_secs(180),
             connections: 1024,
+            patience: Duration::from_secs(1),
             closing: Duration::from_secs(10),
         }
     }
@@ -296,11 +305,7 @@ impl Server {
         let probes = Gate::new(
             Transport::Plain,
             admin::router(Arc::clone(&health), Arc::clone(&metrics)),
-            Limits {
-                idle: PROBE_IDLE.min(limits.idle),
-                connections: PROBES,
-                ..limits
-            },
+            admin_limits(limits),
             Arc::clone(&health),
             metrics,
             ended,
@@ -336,6 +341,16 @@ impl Server {
             ),
         }
         Ok(())
+    }
+}
+
+/// The limits of the admin listener, where these are for reviews.
+fn admin_limits(limits: Limits) -> Limits {
+    Limits {
+        idle: PROBE_IDLE.min(limits.idle),
+        connections: PROBES,
+        patience: PROBE_PATIENCE.min(limits.patience),
+        ..limits
     }
 }
 

@@ -28,14 +28,17 @@ pub enum Stage {
     TlsHandshake,
     /// More bytes were in flight than `--max-inflight-bytes`.
     Overload,
-    /// A connection that did nothing was closed for a new one: there were `--max-connections`, or as many as the port of
-    /// health and metrics serves.
+    /// A connection that was stuck or idle was closed for a new one: there were `--max-connections`.
     Evicted,
+    /// The same on the port of health and metrics.
+    EvictedAdmin,
+    /// A connection with a slow body or an unread response was closed, for its bytes of `--max-inflight-bytes`.
+    EvictedBytes,
 }
 
 impl Stage {
     /// Every stage.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Panic,
         Self::BodyTooLarge,
         Self::BodyTimeout,
@@ -45,6 +48,8 @@ impl Stage {
         Self::TlsHandshake,
         Self::Overload,
         Self::Evicted,
+        Self::EvictedAdmin,
+        Self::EvictedBytes,
     ];
 
     /// The label's value.
@@ -60,6 +65,8 @@ impl Stage {
             Self::TlsHandshake => "tls_handshake",
             Self::Overload => "overload",
             Self::Evicted => "evicted",
+            Self::EvictedAdmin => "evicted_admin",
+            Self::EvictedBytes => "evicted_bytes",
         }
     }
 }

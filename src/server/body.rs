@@ -6,10 +6,11 @@ use std::io;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
+use axum::response::Response;
 use http_body_util::BodyExt;
 use tokio::time::timeout;
 
-use super::budget::{Budget, Exhausted, Reserved};
+use super::budget::{Exhausted, Reserved};
 use super::buffer::Buffer;
 
 /// How much of a body that nobody wants is read, so that its sender can finish and read the answer.
@@ -51,16 +52,53 @@ pub(super) async fn read(
     body: &mut Body,
     limit: usize,
     time: Duration,
-    budget: &Budget,
+    mut reserved: Reserved,
 ) -> Result<(Bytes, Reserved), BodyError> {
     let announced = announced(body);
     within(limit, announced)?;
-    budget.has_room(announced)?;
-    let mut reserved = budget.reserve();
-    let bytes = timeout(time, collect(body, limit, &mut reserved))
+    let read = async {
+        reserved.has_room(announced).await?;
+        collect(body, limit, &mut reserved).await
+    };
+    let bytes = timeout(time, read)
         .await
         .unwrap_or(Err(BodyError::TooSlow))?;
     Ok((bytes, reserved))
+}
+
+/// The response as it is, with its bytes in this reservation, until they are written or given up.
+///
+/// # Errors
+/// They do not fit.
+pub(super) async fn hold(
+    response: Response,
+    mut reserved: Reserved,
+) -> Result<Response, BodyError> {
+    let (parts, mut body) = response.into_parts();
+    let length = announced(&body);
+    reserved.grow_to(length).await?;
+    reserved.shrink_to(length);
+    let mut bytes = Buffer::with_capacity(length)?;
+    while let Some(frame) = data(&mut body).await? {
+        bytes.push(&frame)?;
+    }
+    let held = Bytes::from_owner(Held {
+        bytes,
+        _reserved: reserved,
+    });
+    Ok(Response::from_parts(parts, held.into()))
+}
+
+/// Bytes of a response. What writes it shares them, and drops them with the last one written.
+struct Held {
+    bytes: Buffer,
+    _reserved: Reserved,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
 }
 
 /// Reads the rest of a body for nothing, within reason and this time, and tells whether that was all of it.
@@ -86,15 +124,15 @@ async fn collect(
     limit: usize,
     reserved: &mut Reserved,
 ) -> Result<Bytes, BodyError> {
-    let mut fits = |length| {
+    let mut fits = async |length| {
         within(limit, length)?;
-        reserved.grow_to(length).map_err(BodyError::from)
+        reserved.grow_to(length).await.map_err(BodyError::from)
     };
     // Most reviews come as one frame, which is then the buffer.
     let Some(first) = data(body).await? else {
         return Ok(Bytes::new());
     };
-    fits(first.len())?;
+    fits(first.len()).await?;
     let Some(second) = data(body).await? else {
         return Ok(first);
     };
@@ -105,7 +143,7 @@ async fn collect(
     drop(first);
     let mut next = Some(second);
     while let Some(frame) = next {
-        fits(buffer.len() + frame.len())?;
+        fits(buffer.len() + frame.len()).await?;
         buffer.push(&frame)?;
         next = data(body).await?;
     }
@@ -145,6 +183,7 @@ mod tests {
     use hyper::body::Frame;
 
     use super::*;
+    use crate::server::budget::Budget;
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -153,7 +192,9 @@ mod tests {
         let bytes = Bytes::from(vec![7; 100]);
         let mut body = Body::from(bytes.clone());
         let budget = budget(100);
-        let (read, _reserved) = super::read(&mut body, 100, SECOND, &budget).await.unwrap();
+        let (read, _reserved) = super::read(&mut body, 100, SECOND, budget.reserve(None))
+            .await
+            .unwrap();
         assert_eq!(read.as_ptr(), bytes.as_ptr());
     }
 
@@ -197,13 +238,15 @@ mod tests {
     async fn what_will_find_no_room_is_not_read() {
         let budget = budget(7);
         let mut body = Body::from("abcd");
-        let first = super::read(&mut body, 5, SECOND, &budget).await.unwrap();
+        let first = super::read(&mut body, 5, SECOND, budget.reserve(None))
+            .await
+            .unwrap();
         let mut body = Body::from("efgh");
-        let second = super::read(&mut body, 5, SECOND, &budget).await;
+        let second = super::read(&mut body, 5, SECOND, budget.reserve(None)).await;
         assert_eq!(second.unwrap_err(), BodyError::Overload);
         assert_eq!(body.size_hint().exact(), Some(4), "nothing was read");
         drop(first);
-        let third = super::read(&mut body, 5, SECOND, &budget).await;
+        let third = super::read(&mut body, 5, SECOND, budget.reserve(None)).await;
         assert_eq!(third.unwrap().0, "efgh");
     }
 
@@ -211,9 +254,9 @@ mod tests {
     async fn who_sends_nothing_takes_nothing() {
         let budget = budget(7);
         let mut silent = Body::new(Announced(5));
-        let first = super::read(&mut silent, 5, SECOND, &budget);
+        let first = super::read(&mut silent, 5, SECOND, budget.reserve(None));
         let mut body = Body::from("efgh");
-        let second = super::read(&mut body, 5, SECOND, &budget);
+        let second = super::read(&mut body, 5, SECOND, budget.reserve(None));
         let (first, second) = tokio::join!(first, second);
         assert_eq!(first.unwrap_err(), BodyError::TooSlow);
         assert_eq!(second.unwrap().0, "efgh");
@@ -223,16 +266,18 @@ mod tests {
     async fn chunks_are_reserved_as_they_come() {
         let budget = budget(7);
         let mut body = frames(&["a", "b", "c", "d"]);
-        let first = super::read(&mut body, 5, SECOND, &budget).await.unwrap();
+        let first = super::read(&mut body, 5, SECOND, budget.reserve(None))
+            .await
+            .unwrap();
         let mut body = frames(&["e", "f", "g", "h"]);
-        let second = super::read(&mut body, 5, SECOND, &budget).await;
+        let second = super::read(&mut body, 5, SECOND, budget.reserve(None)).await;
         assert_eq!(second.unwrap_err(), BodyError::Overload);
         assert!(
             discard(&mut body, SECOND).await,
             "what is left can be thrown away"
         );
         drop(first);
-        let third = super::read(&mut frames(&["ijklm"]), 5, SECOND, &budget).await;
+        let third = super::read(&mut frames(&["ijklm"]), 5, SECOND, budget.reserve(None)).await;
         assert_eq!(third.unwrap().0, "ijklm");
     }
 
@@ -244,7 +289,7 @@ mod tests {
 
     /// Five bytes within a second, and nobody else.
     async fn read(body: &mut Body) -> Result<Bytes, BodyError> {
-        let read = super::read(body, 5, SECOND, &budget(5)).await;
+        let read = super::read(body, 5, SECOND, budget(5).reserve(None)).await;
         read.map(|(bytes, _)| bytes)
     }
 

@@ -27,7 +27,7 @@ use super::guard::{Ended, Guard};
 use super::places::Places;
 use super::tls::Tls;
 use super::{Health, Limits};
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, Stage};
 use failures::Failures;
 
 pub(super) mod failures;
@@ -37,6 +37,9 @@ const ACCEPT_BACKOFF: Duration = Duration::from_millis(500);
 
 /// The most that is buffered of a request's head, and for each connection; bodies are read in pieces of this size.
 const HEAD_BYTES: usize = 16 * 1024;
+
+/// The most that is encrypted and not yet taken by the socket, for each connection: no budget counts it.
+const TLS_BYTES: usize = 16 * 1024;
 
 /// What is between TCP and HTTP.
 pub(super) enum Transport {
@@ -63,13 +66,17 @@ impl Gate {
         metrics: Arc<Metrics>,
         stopped: watch::Receiver<bool>,
     ) -> Arc<Self> {
+        let stage = match transport {
+            Transport::Plain => Stage::EvictedAdmin,
+            Transport::Tls(..) => Stage::Evicted,
+        };
         Arc::new(Self {
             transport,
             router,
             limits,
             health,
             stopped,
-            places: Places::new(limits.connections, metrics),
+            places: Places::new(limits.connections, limits.patience, stage, metrics),
         })
     }
 
@@ -115,8 +122,10 @@ impl Gate {
         match &self.transport {
             Transport::Plain => self.serve_http(stream, guard).await,
             Transport::Tls(tls, failures) => {
-                let handshake = TlsAcceptor::from(tls.current()).accept(stream);
+                let handshake = TlsAcceptor::from(tls.current())
+                    .accept_with(stream, |tls| tls.set_buffer_limit(Some(TLS_BYTES)));
                 let shaken = tokio::select! {
+                    biased;
                     shaken = tokio::time::timeout(self.limits.handshake, handshake) => shaken,
                     () = guard.told() => return Ok(()),
                 };
@@ -136,8 +145,10 @@ impl Gate {
         S: AsyncRead + AsyncWrite + Unpin,
     {
         let service = service_fn(|request: Request<Incoming>| {
-            guard.request();
-            let answer = self.router.clone().call(request.map(Body::new));
+            let mut request = request.map(|body| Body::new(guard.request(body)));
+            // The budget evicts the connections that hold its bytes.
+            request.extensions_mut().insert(guard.clone());
+            let answer = self.router.clone().call(request);
             async {
                 let mut response = answer.await?;
                 guard.response();
@@ -164,7 +175,8 @@ impl Gate {
                 Ended::Done(done) => done.map_err(io::Error::other),
                 Ended::Idle => Err(timed_out("it was idle")),
                 Ended::Head => Err(timed_out("a request's head did not end")),
-                Ended::Answer => Err(timed_out("the client did not take its answer")),
+                Ended::Response => Err(timed_out("the client did not take its response")),
+                Ended::Evicted => Err(timed_out("it was stuck, and evicted for another")),
             };
         }
     }

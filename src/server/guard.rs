@@ -5,19 +5,23 @@
 //! retry a POST when it finds one closed, so the first must live; the second must die. So bytes and requests
 //! are noted here as they pass, and [`Guard::watch`] ends the connection when a phase lasts too long.
 //!
-//! The phases tell `places`, too, which connection is of least use when another wants in; one that is told to go
-//! hears of it here. Nothing here knows HTTP. `connection` puts it around each connection.
+//! `places` and `budget` evict connections when their slots or bytes are needed: a connection is closed only if it
+//! is still stuck in the phase it was evicted for. Nothing here knows HTTP. `connection` puts it around each
+//! connection.
 
-use std::io::{self, IoSlice};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::task::AtomicWaker;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::Instant;
+
+mod stream;
+mod watch;
+
+pub(super) use stream::{Guarded, GuardedBody};
+pub(super) use watch::{Ended, Watch};
 
 /// What a connection is doing. Each follows the one before it, round and round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,19 +31,24 @@ enum Phase {
     /// It is half-open: the first byte of a request has come, and its head has not ended. A connection
     /// begins in this phase, with the handshake.
     Head = 1,
-    /// A handler has the request. It has a time limit of its own for the body.
-    Service = 2,
-    /// The answer is on its way out. A client that does not read keeps it in memory, outside of every budget.
-    Answer = 3,
+    /// A handler has the request, and its body has not ended. The handler has a time limit of its own for it.
+    Body = 2,
+    /// The handler has all of the request.
+    Service = 3,
+    /// The response is on its way out. A client that does not read keeps it in memory.
+    Response = 4,
 }
 
 /// How many phases there are.
-const PHASES: u64 = 4;
+const PHASES: u64 = 5;
 
-/// How long a connection may do nothing, once its place is wanted or the server ends. Heads come in one piece and
-/// handshakes take milliseconds; an idle connection that has just answered may have the next request on its
-/// way to it.
-const HURRY: Duration = Duration::from_secs(1);
+/// A body that arrives at fewer bytes a second, for as long as [`Guard::new`] says, may be evicted. The largest body
+/// needs 700 kB/s to arrive in time; a byte now and then must not keep a connection.
+const SLOW_BODY: u64 = 16 * 1024;
+
+/// How long a client that has been answered before is not yet taken for one that gets stuck: heads, bodies and
+/// responses pass in less.
+const PASSING: Duration = Duration::from_millis(50);
 
 /// The phase of one connection, shared by its stream, its service and its watch; and whether it is to go.
 #[derive(Clone, Debug)]
@@ -48,45 +57,83 @@ pub(super) struct Guard(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     began: Instant,
-    /// It only grows: its remainder by four is the phase, and any change of it is a new phase, even if it is
+    /// How long the connection may be stuck in a phase once its slot or its bytes are needed.
+    patience: Duration,
+    /// It only grows: its remainder by [`PHASES`] is the phase, and any change of it is a new phase, even if it is
     /// the same one after a whole request. Stream, service and watch run in the connection's one task, so the
     /// order of memory accesses does not matter; who looks from outside may see what has just passed.
     turn: AtomicU64,
-    /// When the phase began, if a handler does not have the request: in milliseconds since the connection began.
+    /// When the phase began, in milliseconds since the connection began.
     since: AtomicU64,
-    /// Somebody wants this connection to end.
+    /// The bytes of the body that have come in this phase.
+    body_bytes: AtomicU64,
+    /// A request was answered on this connection.
+    used: AtomicBool,
+    /// The connection ends as soon as it can do so without cutting a request off.
     told: AtomicBool,
+    /// The turn in which it was evicted last; it begins with a turn that is not 0.
+    evicted: AtomicU64,
     task: AtomicWaker,
 }
 
+/// How much sooner than others a connection should be evicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Uselessness {
+    /// It rests between two requests, for so long.
+    Idle(Duration),
+    /// It is about to be stuck, and is not yet to be evicted. Who finds no other but idle ones waits for it.
+    Suspect,
+    /// It waits for its client, or has never answered a request, for so long.
+    Stuck(Duration),
+}
+
 impl Guard {
-    /// For a connection whose handshake begins now.
-    pub(super) fn new() -> Self {
+    /// For a connection whose handshake begins now, and that may be stuck for as long as `patience` once its slot is
+    /// needed.
+    pub(super) fn new(patience: Duration) -> Self {
         Self(Arc::new(Shared {
             began: Instant::now(),
+            patience,
             turn: AtomicU64::new(Phase::Head as u64),
             since: AtomicU64::new(0),
+            body_bytes: AtomicU64::new(0),
+            used: AtomicBool::new(false),
             told: AtomicBool::new(false),
+            evicted: AtomicU64::new(0),
             task: AtomicWaker::new(),
         }))
     }
 
     /// A stream that tells this guard when a request begins.
     pub(super) fn stream<S>(&self, stream: S) -> Guarded<S> {
-        Guarded {
-            stream,
-            guard: self.clone(),
-        }
+        Guarded::new(stream, self.clone())
     }
 
-    /// A handler got the request.
-    pub(super) fn request(&self) {
-        self.advance_to(Phase::Service);
+    /// A handler got the request. What it gets for a body that has not ended tells this guard when it does.
+    pub(super) fn request<B: hyper::body::Body>(&self, body: B) -> GuardedBody<B> {
+        if body.is_end_stream() {
+            self.advance_to(Phase::Service);
+            return GuardedBody::new(body, None);
+        }
+        self.0.body_bytes.store(0, Ordering::Relaxed);
+        let turn = self.advance_to(Phase::Body);
+        GuardedBody::new(body, Some((self.clone(), turn)))
     }
 
     /// The handler has answered.
     pub(super) fn response(&self) {
-        self.advance_to(Phase::Answer);
+        self.0.used.store(true, Ordering::Relaxed);
+        self.advance_to(Phase::Response);
+    }
+
+    /// The body has ended that began in this turn, unless its request was answered before. It may be in another task
+    /// than the connection by then.
+    fn body_ended(&self, turn: u64) {
+        let service = turn + (Phase::Service as u64 - Phase::Body as u64);
+        let _ = self
+            .0
+            .turn
+            .compare_exchange(turn, service, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// All that there was to write is written.
@@ -94,13 +141,26 @@ impl Guard {
     /// The beginning of a pipelined request may have been read already, together with the last one's body.
     /// That counts as idle until another byte comes: it costs no more than an idle connection does.
     fn flushed(&self) {
-        if phase(self.turn()) == Phase::Answer {
+        if phase(self.turn()) == Phase::Response {
             self.advance_to(Phase::Idle);
         }
     }
 
-    /// Drives a connection, from the end of its handshake until it ends by itself, or a phase lasts too long. A
-    /// client has as long to take an answer as to send a head.
+    fn bytes_read(&self, bytes: usize) {
+        match phase(self.turn()) {
+            Phase::Idle => {
+                self.advance_to(Phase::Head);
+            }
+            Phase::Body => {
+                let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+                self.0.body_bytes.fetch_add(bytes, Ordering::Relaxed);
+            }
+            Phase::Head | Phase::Service | Phase::Response => {}
+        }
+    }
+
+    /// Drives a connection, from the end of its handshake until it ends by itself, a phase lasts too long, or it is
+    /// evicted. A client has as long to take a response as to send a head.
     pub(super) fn watch<F: Future>(
         &self,
         connection: F,
@@ -108,25 +168,19 @@ impl Guard {
         head: Duration,
     ) -> Watch<F> {
         self.advance_to(Phase::Idle);
-        let now = Instant::now();
-        Watch {
-            connection: Box::pin(connection),
-            guard: self.clone(),
-            idle,
-            head,
-            answer: head,
-            turn: self.begin(now),
-            since: now,
-            hurried: false,
-            told: false,
-            timer: Box::pin(sleep(idle)),
-        }
+        Watch::new(self.clone(), connection, idle, head)
     }
 
     /// Has the connection end as soon as it can do so without cutting a request off.
     pub(super) fn tell_to_go(&self) {
         self.0.told.store(true, Ordering::Release);
         self.0.task.wake();
+    }
+
+    /// Has the connection end at once if it is still stuck when it hears of it, else as [`Guard::tell_to_go`] does.
+    pub(super) fn evict(&self) {
+        self.0.evicted.store(self.turn(), Ordering::Relaxed);
+        self.tell_to_go();
     }
 
     /// Until it is told to go.
@@ -139,16 +193,53 @@ impl Guard {
         self.0.told.load(Ordering::Relaxed)
     }
 
-    /// How much sooner than others this connection should go, if it may be told to: half-open ones first, then
-    /// the one that rests longest.
-    pub(super) fn uselessness(&self, now: Instant) -> Option<(bool, Duration)> {
-        if self.is_told() {
+    /// Whether it was evicted in the phase that it is in now, so that it is about to end.
+    pub(super) fn is_evicted(&self) -> bool {
+        self.0.evicted.load(Ordering::Relaxed) == self.turn()
+    }
+
+    /// Takes an eviction back: the connection has moved on meanwhile.
+    fn keep(&self) {
+        self.0.evicted.store(0, Ordering::Relaxed);
+    }
+
+    /// How much sooner than others this connection should be evicted, if at all.
+    pub(super) fn uselessness(&self, now: Instant) -> Option<Uselessness> {
+        let turn = self.turn();
+        let phase = phase(turn);
+        if phase == Phase::Service || self.is_evicted() {
             return None;
         }
-        let since = Duration::from_millis(self.0.since.load(Ordering::Relaxed));
-        let age = now.saturating_duration_since(self.0.began + since);
-        let phase = phase(self.turn());
-        (phase != Phase::Service && age >= HURRY).then_some((phase == Phase::Head, age))
+        let since = self.0.began + Duration::from_millis(self.0.since.load(Ordering::Relaxed));
+        let unused = !self.0.used.load(Ordering::Relaxed);
+        let began = match phase {
+            // A client that rests after its handshake, or between two bytes of its first head, gains no time.
+            Phase::Idle | Phase::Head if unused => self.0.began,
+            _ => since,
+        };
+        let age = now.saturating_duration_since(began);
+        let is_idle = phase == Phase::Idle && !unused;
+        if self.may_end(phase, age) {
+            return Some(match is_idle {
+                true => Uselessness::Idle(age),
+                false => Uselessness::Stuck(age),
+            });
+        }
+        let is_suspect = !is_idle && age < self.0.patience && (unused || age >= PASSING);
+        is_suspect.then_some(Uselessness::Suspect)
+    }
+
+    /// Whether a connection may be evicted that has been in this phase for so long.
+    fn may_end(&self, phase: Phase, age: Duration) -> bool {
+        let slow = || {
+            let bytes = u128::from(self.0.body_bytes.load(Ordering::Relaxed));
+            bytes * 1000 < u128::from(SLOW_BODY) * age.as_millis()
+        };
+        match phase {
+            Phase::Service => false,
+            Phase::Body => age >= self.0.patience && slow(),
+            Phase::Idle | Phase::Head | Phase::Response => age >= self.0.patience,
+        }
     }
 
     fn poll_told(&self, cx: &Context<'_>) -> Poll<()> {
@@ -163,24 +254,20 @@ impl Guard {
         self.0.turn.load(Ordering::Relaxed)
     }
 
-    /// Notes that the phase has begun, and which turn that is.
-    fn begin(&self, now: Instant) -> u64 {
+    /// Notes that the phase of this turn has begun.
+    fn begin(&self, now: Instant) {
         let since = now.saturating_duration_since(self.0.began).as_millis();
         let since = u64::try_from(since).unwrap_or(u64::MAX);
         self.0.since.store(since, Ordering::Relaxed);
-        self.turn()
     }
 
-    fn advance_to(&self, phase: Phase) {
+    /// Moves on to the next turn that is of this phase, and returns it. A body that ends at the same time in another
+    /// task makes no difference: its phase is on the way there.
+    fn advance_to(&self, phase: Phase) -> u64 {
         let turn = self.turn();
         let steps = (phase as u64 + PHASES - turn % PHASES) % PHASES;
         self.0.turn.store(turn + steps, Ordering::Relaxed);
-    }
-
-    fn byte_read(&self) {
-        if phase(self.turn()) == Phase::Idle {
-            self.advance_to(Phase::Head);
-        }
+        turn + steps
     }
 }
 
@@ -188,178 +275,41 @@ fn phase(turn: u64) -> Phase {
     match turn % PHASES {
         0 => Phase::Idle,
         1 => Phase::Head,
-        2 => Phase::Service,
-        _ => Phase::Answer,
-    }
-}
-
-/// What a watch has to tell.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Ended<T> {
-    /// The connection ended by itself, with this.
-    Done(T),
-    /// It was idle for too long.
-    Idle,
-    /// A request's head took too long.
-    Head,
-    /// The client did not take its answer.
-    Answer,
-    /// It was told to go, and has not ended yet: tell it so, and go on watching. Comes once, and not within a head:
-    /// the one that has begun is waited for, if only for a moment.
-    Told,
-}
-
-/// See [`Guard::watch`].
-pub(super) struct Watch<F> {
-    connection: Pin<Box<F>>,
-    guard: Guard,
-    idle: Duration,
-    head: Duration,
-    answer: Duration,
-    /// The turn that the timer was set for, and when it began.
-    turn: u64,
-    since: Instant,
-    hurried: bool,
-    told: bool,
-    timer: Pin<Box<Sleep>>,
-}
-
-impl<F> Watch<F> {
-    /// The connection, to tell it something.
-    pub(super) fn connection(&mut self) -> Pin<&mut F> {
-        self.connection.as_mut()
-    }
-
-    /// From now on a head has less time, even one that has begun; and so has a connection that is closing, whose client
-    /// may not take the end of it.
-    fn hurry(&mut self) {
-        self.hurried = true;
-        self.head = self.head.min(HURRY);
-        self.idle = self.idle.min(HURRY);
-        let end = match phase(self.turn) {
-            Phase::Head => self.since + self.head,
-            Phase::Idle => Instant::now() + self.idle,
-            Phase::Service | Phase::Answer => return,
-        };
-        self.timer.as_mut().reset(end);
-    }
-}
-
-impl<F: Future> Future for Watch<F> {
-    type Output = Ended<F::Output>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        if let Poll::Ready(done) = self.connection.as_mut().poll(cx) {
-            return Poll::Ready(Ended::Done(done));
-        }
-        let turn = self.guard.turn();
-        if !self.told && self.guard.poll_told(cx).is_ready() {
-            if !self.hurried {
-                self.hurry();
-            }
-            if phase(turn) != Phase::Head {
-                self.told = true;
-                return Poll::Ready(Ended::Told);
-            }
-        }
-        let (limit, ended) = match phase(turn) {
-            Phase::Idle => (self.idle, Ended::Idle),
-            Phase::Head => (self.head, Ended::Head),
-            Phase::Answer => (self.answer, Ended::Answer),
-            Phase::Service => return Poll::Pending,
-        };
-        if turn != self.turn {
-            let now = Instant::now();
-            self.turn = self.guard.begin(now);
-            self.since = now;
-            self.timer.as_mut().reset(now + limit);
-        }
-        ready!(self.timer.as_mut().poll(cx));
-        Poll::Ready(ended)
-    }
-}
-
-/// A stream that tells a [`Guard`] when a request begins.
-#[derive(Debug)]
-pub(super) struct Guarded<S> {
-    stream: S,
-    guard: Guard,
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        let read = Pin::new(&mut self.stream).poll_read(cx, buffer);
-        if buffer.filled().len() > before {
-            self.guard.byte_read();
-        }
-        read
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = Pin::new(&mut self.stream).poll_flush(cx);
-        if let Poll::Ready(Ok(())) = flushed {
-            self.guard.flushed();
-        }
-        flushed
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        2 => Phase::Body,
+        3 => Phase::Service,
+        _ => Phase::Response,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use axum::body::Body;
+
     use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
     fn a_phase_only_moves_on() {
-        let guard = Guard::new();
+        let guard = Guard::new(SECOND);
         guard.response();
         let phases = |guard: &Guard| phase(guard.turn());
-        guard.byte_read();
+        guard.bytes_read(1);
         let head = guard.turn();
-        guard.byte_read();
+        guard.bytes_read(1);
         assert_eq!(guard.turn(), head, "a trickle is still the same head");
-        guard.request();
-        guard.byte_read();
+        guard.request(Body::empty());
+        guard.bytes_read(1);
         assert_eq!(
             phases(&guard),
             Phase::Service,
             "a body's bytes begin nothing"
         );
         guard.response();
-        assert_eq!(phases(&guard), Phase::Answer);
+        assert_eq!(phases(&guard), Phase::Response);
         guard.flushed();
         assert_eq!(phases(&guard), Phase::Idle);
-        guard.request();
+        guard.request(Body::empty());
         assert_eq!(
             phases(&guard),
             Phase::Service,
@@ -374,5 +324,44 @@ mod tests {
         guard.response();
         guard.flushed();
         assert_ne!(guard.turn(), PHASES, "another rest has its own time");
+    }
+
+    #[test]
+    fn ends_the_body_phase_with_its_own_body_only() {
+        let guard = Guard::new(SECOND);
+        let first = guard.request(Body::from("a"));
+        assert_eq!(phase(guard.turn()), Phase::Body);
+        drop(first);
+        assert_eq!(phase(guard.turn()), Phase::Service);
+        guard.response();
+        let second = guard.request(Body::from("a"));
+        guard.response();
+        let third = guard.request(Body::from("a"));
+        drop(second);
+        assert_eq!(phase(guard.turn()), Phase::Body, "another body has ended");
+        drop(third);
+        assert_eq!(phase(guard.turn()), Phase::Service);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn evicts_bodies_below_the_rate_only() {
+        let guard = Guard::new(SECOND);
+        let _body = guard.request(Body::from("a"));
+        guard.begin(Instant::now());
+        let may_end = || {
+            let uselessness = guard.uselessness(Instant::now());
+            matches!(uselessness, Some(Uselessness::Stuck(_)))
+        };
+        tokio::time::advance(SECOND - Duration::from_millis(1)).await;
+        assert!(!may_end(), "not before its time");
+        tokio::time::advance(SECOND).await;
+        guard.bytes_read(2 * 16 * 1024);
+        assert!(!may_end(), "as fast as it has to be");
+        tokio::time::advance(Duration::from_millis(2)).await;
+        assert!(may_end());
+        guard.bytes_read(1);
+        assert!(may_end(), "a byte is no progress");
+        drop(guard.request(Body::empty()));
+        assert!(!may_end(), "a request in service is never evicted");
     }
 }

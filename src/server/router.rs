@@ -20,6 +20,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use super::Limits;
 use super::body::{self, BodyError, DISCARD_TIME};
 use super::budget::Budget;
+use super::guard::Guard;
 use crate::metrics::{Metrics, Stage};
 use crate::webhook::{self, Endpoint, WebhookState};
 
@@ -79,12 +80,19 @@ async fn review(
         return unread(request, answer);
     }
     let (parts, mut body) = request.into_parts();
+    let reserved = budget.reserve(parts.extensions.get::<Guard>().cloned());
     let patience = patience(&parts.uri);
     let start = Instant::now();
     let deadline = start + patience;
     let time = limits.body.min(patience);
-    match body::read(&mut body, limits.body_bytes, time, &budget).await {
-        Ok((bytes, _reserved)) => webhook::answer(endpoint, bytes, deadline, &webhook).await,
+    match body::read(&mut body, limits.body_bytes, time, reserved).await {
+        Ok((bytes, reserved)) => {
+            let answer = webhook::answer(endpoint, bytes, deadline, &webhook).await;
+            body::hold(answer, reserved).await.unwrap_or_else(|_| {
+                metrics.error(Stage::Overload);
+                overloaded(limits)
+            })
+        }
         Err(BodyError::TooLarge) => {
             metrics.error(Stage::BodyTooLarge);
             unread(Request::from_parts(parts, body), too_large(limits))

@@ -10,8 +10,10 @@ use tokio::time::{Instant, sleep, timeout};
 use super::*;
 use crate::metrics::Metrics;
 use crate::policy::Policy;
-use crate::server::{AppState, router};
+use crate::server::{AppState, admin_limits, router};
 use crate::webhook::WebhookState;
+
+mod eviction;
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: transom\r\n\r\n";
 const SLOW: &[u8] = b"POST /slow HTTP/1.1\r\nHost: transom\r\nContent-Length: 0\r\n\r\n";
@@ -149,78 +151,6 @@ async fn stopping_hurries_a_head_and_answers_it_if_it_comes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_every_place_taken_who_is_idle_longest_makes_room() {
-    let gate = gate(paths(), 3);
-    let [mut oldest, mut used, mut newest] = [(); 3].map(|()| enter(&gate).0);
-    for client in [&mut used, &mut oldest, &mut newest] {
-        sleep(Duration::from_secs(40)).await;
-        answers(client, REQUEST).await;
-    }
-    sleep(Duration::from_secs(40)).await;
-    answers(&mut used, REQUEST).await;
-    sleep(Duration::from_secs(40)).await;
-    let (mut newcomer, _server) = enter(&gate);
-    answers(&mut newcomer, REQUEST).await;
-    assert_eq!(seconds_until_closed(&mut oldest).await, 0);
-    for client in [&mut used, &mut newest] {
-        answers(client, REQUEST).await;
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn with_every_place_taken_half_a_head_makes_room_before_an_idle_one() {
-    let gate = gate(paths(), 2);
-    let [mut idle, mut half] = [(); 2].map(|()| enter(&gate).0);
-    answers(&mut idle, REQUEST).await;
-    sleep(Duration::from_secs(60)).await;
-    half.write_all(HALF_A_HEAD).await.unwrap();
-    sleep(Duration::from_secs(2)).await;
-    let (mut newcomer, _server) = enter(&gate);
-    answers(&mut newcomer, REQUEST).await;
-    assert_eq!(seconds_until_closed(&mut half).await, 0);
-    answers(&mut idle, REQUEST).await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_request_that_is_being_answered_makes_no_room() {
-    let gate = gate(paths(), 1);
-    let (mut busy, _server) = enter(&gate);
-    busy.write_all(SLOW).await.unwrap();
-    sleep(Duration::from_secs(60)).await;
-    let (mut newcomer, _server) = enter(&gate);
-    answers(&mut busy, b"").await;
-    answers(&mut newcomer, REQUEST).await;
-    assert_eq!(seconds_until_closed(&mut busy).await, 0);
-}
-
-#[tokio::test(start_paused = true)]
-async fn who_does_not_read_and_so_does_not_go_is_passed_over() {
-    let gate = gate(paths(), 2);
-    let [mut deaf, mut idle] = [(); 2].map(|()| enter(&gate).0);
-    deaf.write_all(LARGE).await.unwrap();
-    sleep(Duration::from_secs(2)).await;
-    answers(&mut idle, REQUEST).await;
-    sleep(Duration::from_secs(2)).await;
-    let (mut newcomer, _server) = enter(&gate);
-    answers(&mut newcomer, REQUEST).await;
-    assert_eq!(seconds_until_closed(&mut idle).await, 0);
-}
-
-#[tokio::test(start_paused = true)]
-async fn those_who_do_not_read_keep_their_places_no_longer_than_others() {
-    let gate = gate(paths(), 2);
-    let mut deaf = [(); 2].map(|()| enter(&gate).0);
-    let began = Instant::now();
-    for client in &mut deaf {
-        client.write_all(LARGE).await.unwrap();
-    }
-    sleep(Duration::from_secs(2)).await;
-    let (mut newcomer, _server) = enter(&gate);
-    answers(&mut newcomer, REQUEST).await;
-    assert_eq!(began.elapsed().as_secs(), 10);
-}
-
-#[tokio::test(start_paused = true)]
 async fn an_answer_that_was_taken_leaves_the_connection_its_rest() {
     let (mut client, _server) = connect();
     client.write_all(LARGE).await.unwrap();
@@ -288,7 +218,12 @@ fn connect() -> (DuplexStream, JoinHandle<io::Result<()>>) {
 
 /// A connection that comes in here once there is a place.
 fn enter(gate: &Arc<Gate>) -> (DuplexStream, JoinHandle<io::Result<()>>) {
-    let (client, stream) = duplex(1024);
+    enter_with(gate, 1024)
+}
+
+/// The same, where so many bytes fit between client and server.
+fn enter_with(gate: &Arc<Gate>, between: usize) -> (DuplexStream, JoinHandle<io::Result<()>>) {
+    let (client, stream) = duplex(between);
     let gate = Arc::clone(gate);
     let server = tokio::spawn(async move {
         let place = gate.places.take().await;
@@ -302,6 +237,10 @@ fn gate(router: Router, connections: u32) -> Arc<Gate> {
         connections,
         ..Limits::default()
     };
+    gate_with(router, limits)
+}
+
+fn gate_with(router: Router, limits: Limits) -> Arc<Gate> {
     // Nobody listens here, so nothing is to be stopped.
     let (_, stopped) = watch::channel(false);
     let health = Arc::new(Health::default());
