@@ -18,12 +18,15 @@ use tokio_rustls::TlsAcceptor;
 mod apiserver;
 #[path = "support/client.rs"]
 mod client;
+#[path = "support/ports.rs"]
+mod ports;
 #[path = "support/program.rs"]
 mod program;
 #[path = "support/server.rs"]
 mod server;
 use apiserver::{ApiServer, MUTATING, VALIDATING, kubeconfig};
 use client::Authority;
+use ports::Port;
 use server::Test;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -128,12 +131,8 @@ async fn escapes_and_bounds_what_another_server_answers() {
 async fn nobody_there_is_a_job_that_could_not_be_done() {
     let directory = tempfile::tempdir().unwrap();
     // Free a moment ago, and nobody else's since.
-    let port = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
-    let url = format!("https://127.0.0.1:{port}");
+    let nobody = Port::take();
+    let url = format!("https://{}", nobody.address());
     let (code, out) = probe(directory.path(), &url, &Authority::new()).await;
     assert_eq!(code, 2, "{out}");
     assert!(out.contains("cannot connect to 127.0.0.1"), "{out}");

@@ -11,9 +11,12 @@ use tempfile::TempDir;
 
 #[path = "support/apiserver.rs"]
 mod apiserver;
+#[path = "support/ports.rs"]
+mod ports;
 #[path = "support/program.rs"]
 mod program;
 use apiserver::{ApiServer, Expiry, NAMESPACES};
+use ports::Port;
 
 const PODS: &str = "/api/v1/pods";
 const DEPLOYMENTS: &str = "/apis/apps/v1/deployments";
@@ -454,9 +457,7 @@ async fn an_api_server_that_is_away_is_told_in_one_line() {
     let cluster = Cluster::start().await;
     let kubeconfig = cluster.place.path().join("kubeconfig");
     let text = std::fs::read_to_string(&kubeconfig).unwrap();
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let nobody = listener.local_addr().unwrap().to_string();
-    drop(listener);
+    let nobody = Port::take();
     let url = text
         .split("http://")
         .nth(1)
@@ -464,7 +465,11 @@ async fn an_api_server_that_is_away_is_told_in_one_line() {
         .split('"')
         .next()
         .unwrap();
-    std::fs::write(&kubeconfig, text.replace(url, &nobody)).unwrap();
+    std::fs::write(
+        &kubeconfig,
+        text.replace(url, &nobody.address().to_string()),
+    )
+    .unwrap();
     let scanned = cluster.scan(&["-A"]).await;
     assert_eq!(scanned.code(), 2);
     assert_eq!(scanned.stdout(), "");

@@ -63,6 +63,9 @@ struct Shared {
     /// the same one after a whole request. Stream, service and watch run in the connection's one task, so the
     /// order of memory accesses does not matter; who looks from outside may see what has just passed.
     turn: AtomicU64,
+    /// The turn to go on with after the response, if a pipelined request was read before that was written; else 0.
+    /// hyper gives it to the handler, and does not poll the handler.
+    next: AtomicU64,
     /// When the phase began, in milliseconds since the connection began.
     since: AtomicU64,
     /// The bytes of the body that have come in this phase.
@@ -95,6 +98,7 @@ impl Guard {
             began: Instant::now(),
             patience,
             turn: AtomicU64::new(Phase::Head as u64),
+            next: AtomicU64::new(0),
             since: AtomicU64::new(0),
             body_bytes: AtomicU64::new(0),
             used: AtomicBool::new(false),
@@ -111,18 +115,25 @@ impl Guard {
 
     /// A handler got the request. What it gets for a body that has not ended tells this guard when it does.
     pub(super) fn request<B: hyper::body::Body>(&self, body: B) -> GuardedBody<B> {
-        if body.is_end_stream() {
-            self.advance_to(Phase::Service);
-            return GuardedBody::new(body, None);
-        }
+        let turn = self.turn();
+        let next = match body.is_end_stream() {
+            true => turn_of(Phase::Service, turn),
+            false => turn_of(Phase::Body, turn),
+        };
+        let field = match phase(turn) {
+            Phase::Response => &self.0.next,
+            _ => &self.0.turn,
+        };
+        field.store(next, Ordering::Relaxed);
         self.0.body_bytes.store(0, Ordering::Relaxed);
-        let turn = self.advance_to(Phase::Body);
-        GuardedBody::new(body, Some((self.clone(), turn)))
+        let guard = (phase(next) == Phase::Body).then(|| (self.clone(), next));
+        GuardedBody::new(body, guard)
     }
 
     /// The handler has answered.
     pub(super) fn response(&self) {
         self.0.used.store(true, Ordering::Relaxed);
+        self.0.next.store(0, Ordering::Relaxed);
         self.advance_to(Phase::Response);
     }
 
@@ -142,15 +153,16 @@ impl Guard {
     /// That counts as idle until another byte comes: it costs no more than an idle connection does.
     fn flushed(&self) {
         if phase(self.turn()) == Phase::Response {
-            self.advance_to(Phase::Idle);
+            match self.0.next.swap(0, Ordering::Relaxed) {
+                0 => self.advance_to(Phase::Idle),
+                next => self.0.turn.store(next, Ordering::Relaxed),
+            }
         }
     }
 
     fn bytes_read(&self, bytes: usize) {
         match phase(self.turn()) {
-            Phase::Idle => {
-                self.advance_to(Phase::Head);
-            }
+            Phase::Idle => self.advance_to(Phase::Head),
             Phase::Body => {
                 let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
                 self.0.body_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -261,14 +273,17 @@ impl Guard {
         self.0.since.store(since, Ordering::Relaxed);
     }
 
-    /// Moves on to the next turn that is of this phase, and returns it. A body that ends at the same time in another
-    /// task makes no difference: its phase is on the way there.
-    fn advance_to(&self, phase: Phase) -> u64 {
-        let turn = self.turn();
-        let steps = (phase as u64 + PHASES - turn % PHASES) % PHASES;
-        self.0.turn.store(turn + steps, Ordering::Relaxed);
-        turn + steps
+    /// Moves on to the next turn that is of this phase. A body that ends at the same time in another task makes no
+    /// difference: its phase is on the way there.
+    fn advance_to(&self, phase: Phase) {
+        let turn = turn_of(phase, self.turn());
+        self.0.turn.store(turn, Ordering::Relaxed);
     }
+}
+
+/// The first turn from this one on that is of this phase.
+fn turn_of(phase: Phase, from: u64) -> u64 {
+    from + (phase as u64 + PHASES - from % PHASES) % PHASES
 }
 
 fn phase(turn: u64) -> Phase {
@@ -283,7 +298,7 @@ fn phase(turn: u64) -> Phase {
 
 #[cfg(test)]
 mod tests {
-    use axum::body::Body;
+    use axum::body::{Body, HttpBody};
 
     use super::*;
 
@@ -293,6 +308,7 @@ mod tests {
     fn a_phase_only_moves_on() {
         let guard = Guard::new(SECOND);
         guard.response();
+        guard.flushed();
         let phases = |guard: &Guard| phase(guard.turn());
         guard.bytes_read(1);
         let head = guard.turn();
@@ -334,13 +350,39 @@ mod tests {
         drop(first);
         assert_eq!(phase(guard.turn()), Phase::Service);
         guard.response();
+        guard.flushed();
         let second = guard.request(Body::from("a"));
         guard.response();
+        guard.flushed();
         let third = guard.request(Body::from("a"));
         drop(second);
         assert_eq!(phase(guard.turn()), Phase::Body, "another body has ended");
         drop(third);
         assert_eq!(phase(guard.turn()), Phase::Service);
+    }
+
+    #[test]
+    fn a_pipelined_request_waits_for_the_response_before_it() {
+        let guard = Guard::new(SECOND);
+        drop(guard.request(Body::empty()));
+        guard.response();
+        for body in [Body::empty(), Body::from("a")] {
+            let next = match body.is_end_stream() {
+                true => Phase::Service,
+                false => Phase::Body,
+            };
+            let body = guard.request(body);
+            assert_eq!(phase(guard.turn()), Phase::Response);
+            guard.flushed();
+            assert_eq!(phase(guard.turn()), next);
+            drop(body);
+            assert_eq!(phase(guard.turn()), Phase::Service);
+            guard.response();
+        }
+        let _body = guard.request(Body::empty());
+        guard.response();
+        guard.flushed();
+        assert_eq!(phase(guard.turn()), Phase::Idle, "both were answered");
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,7 +1,7 @@
 //! A control plane with simulated nodes: etcd, the API server, the controllers, the scheduler and kwok, on loopback.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use crate::client::{Authority, BOTH};
 use crate::http::Server;
 use crate::kubectl::Namespace;
+use crate::ports::Port;
 use crate::process::Process;
 use crate::{PATIENCE, eventually};
 
@@ -44,6 +45,8 @@ pub(crate) struct Cluster {
     authority: Authority,
     assets: PathBuf,
     directory: TempDir,
+    /// Of etcd, its peers, the API server and kwok.
+    ports: [Port; 4],
 }
 
 impl Cluster {
@@ -66,11 +69,10 @@ impl Cluster {
             assets: &cluster.assets,
             authority: &cluster.authority,
         };
-        let [kwok_port] = free_ports();
         let (controllers, scheduler) = (files.controllers(), files.scheduler());
         cluster.controllers = Some(controllers);
         cluster.scheduler = Some(scheduler);
-        cluster.add_nodes(kwok_port);
+        cluster.add_nodes();
         cluster
     }
 
@@ -86,7 +88,8 @@ impl Cluster {
             assets,
             authority: &authority,
         };
-        let [etcd_port, peer_port, api_port] = free_ports();
+        let ports = [(); 4].map(|()| Port::take());
+        let [etcd_port, peer_port, api_port, _] = ports.each_ref().map(Port::number);
         files.write_certificates();
 
         let etcd = files.etcd(etcd_port, peer_port);
@@ -123,10 +126,11 @@ impl Cluster {
             authority,
             assets: assets.to_owned(),
             directory,
+            ports,
         }
     }
 
-    fn add_nodes(&mut self, kwok_port: u16) {
+    fn add_nodes(&mut self) {
         let path = self.directory.path();
         std::fs::write(path.join("stages.yaml"), include_str!("stages.yaml")).unwrap();
         let mut kwok = Command::new(self.program("kwok"));
@@ -135,7 +139,7 @@ impl Cluster {
             "--config=stages.yaml",
             "--manage-all-nodes=true",
             "--node-ip=127.0.0.1",
-            &format!("--server-address=127.0.0.1:{kwok_port}"),
+            &format!("--server-address={}", self.ports[3].address()),
         ]);
         self.kwok = Some(Process::start(path, "kwok", &kwok, "KILL"));
         let cluster = self.namespace(LOOPBACK, &[]);
@@ -453,10 +457,4 @@ fn kubeconfig(port: u16, user: &Value) -> Value {
         }}],
         "users": [{"name": "e2e", "user": user}],
     })
-}
-
-/// Ports that nobody listens on. Another program may take one before ours does; then starting fails and says so.
-pub(crate) fn free_ports<const N: usize>() -> [u16; N] {
-    let listeners = [(); N].map(|()| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
-    listeners.map(|listener| listener.local_addr().unwrap().port())
 }

@@ -29,6 +29,8 @@ mod kubeconform;
 mod kubectl;
 #[path = "../properties/objects.rs"]
 mod objects;
+#[path = "../support/ports.rs"]
+mod ports;
 #[path = "../support/proc.rs"]
 mod proc;
 mod process;

@@ -2,15 +2,16 @@
 
 use std::fmt::Write as _;
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
 use crate::chart::{CHART, Release, helm};
-use crate::cluster::{Cluster, free_ports};
+use crate::cluster::Cluster;
 use crate::kubectl::Namespace;
+use crate::ports::Port;
 use crate::process::Process;
 use crate::queries::{queries, rules, text};
 use crate::{eventually, windows_pod};
@@ -129,7 +130,7 @@ fn review(namespace: &Namespace<'_>) {
 
 struct Prometheus {
     process: Process,
-    port: u16,
+    port: Port,
 }
 
 impl Prometheus {
@@ -154,13 +155,13 @@ impl Prometheus {
         let directory = release.cluster.directory().join("prometheus");
         std::fs::create_dir(&directory).unwrap();
         std::fs::write(directory.join("prometheus.yml"), config.to_string()).unwrap();
-        let [port] = free_ports();
+        let port = Port::take();
         let mut program = Command::new("prometheus");
         program.args([
             "--config.file=prometheus.yml",
             "--storage.tsdb.path=data",
             "--log.level=debug",
-            &format!("--web.listen-address=127.0.0.1:{port}"),
+            &format!("--web.listen-address={}", port.address()),
         ]);
         let process = Process::start(&directory, "prometheus", &program, "KILL");
         Self { process, port }
@@ -169,7 +170,7 @@ impl Prometheus {
     /// The data of an answer; nothing while nobody listens.
     fn get(&self, path: &str) -> Option<Value> {
         // Of HTTP 1.0, so that the end of the answer is that of the connection.
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).ok()?;
+        let mut stream = TcpStream::connect(self.port.address()).ok()?;
         write!(stream, "GET {path} HTTP/1.0\r\n\r\n").ok()?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).ok()?;

@@ -13,6 +13,7 @@ use crate::client;
 use crate::cluster::Cluster;
 use crate::eventually;
 use crate::kubectl::Namespace;
+use crate::ports::Port;
 use crate::process::Process;
 
 /// The label of a namespace that says which installation sees it.
@@ -43,7 +44,7 @@ pub(crate) struct Transom<'a> {
     kubeconfig: Option<PathBuf>,
     process: Option<Process>,
     signal: &'static str,
-    address: SocketAddr,
+    port: Port,
     pub(crate) admin_address: SocketAddr,
 }
 
@@ -62,15 +63,15 @@ impl<'a> Transom<'a> {
         std::fs::write(directory.join("config.yaml"), config).unwrap();
         let kubeconfig = options.kubeconfig.map(Path::to_owned);
         let signal = if options.abrupt { "KILL" } else { TERM };
-        let (process, [address, admin_address]) =
-            serve(&directory, "127.0.0.1:0", kubeconfig.as_deref(), signal);
+        let port = Port::take();
+        let (process, admin_address) = serve(&directory, &port, kubeconfig.as_deref(), signal);
         let transom = Self {
             cluster,
             name,
             kubeconfig,
             process: Some(process),
             signal,
-            address,
+            port,
             admin_address,
         };
         transom.register(options);
@@ -90,11 +91,11 @@ impl<'a> Transom<'a> {
 
     /// Starts the program again where the API server looks for it.
     pub(crate) fn start(&mut self) {
-        let bind = self.address.to_string();
         let kubeconfig = self.kubeconfig.as_deref();
-        let (process, addresses) = serve(&self.directory(), &bind, kubeconfig, self.signal);
+        let (process, admin_address) =
+            serve(&self.directory(), &self.port, kubeconfig, self.signal);
         self.process = Some(process);
-        [self.address, self.admin_address] = addresses;
+        self.admin_address = admin_address;
     }
 
     fn register(&self, options: &Options<'_>) {
@@ -106,7 +107,7 @@ impl<'a> Transom<'a> {
             let webhook = &mut configuration["webhooks"][0];
             let path = webhook["clientConfig"]["service"]["path"].take();
             let path = path.as_str().unwrap();
-            webhook["clientConfig"] = self.cluster.client_config(self.address.port(), path);
+            webhook["clientConfig"] = self.cluster.client_config(self.port.number(), path);
             if options.conditions {
                 webhook["matchConditions"] = self.conditions();
             }
@@ -164,13 +165,13 @@ fn directory(cluster: &Cluster, name: &str) -> PathBuf {
     cluster.directory().join(format!("transom-{name}"))
 }
 
-/// Starts the program with what is in `directory`; it, and where it listens for reviews and for its operators.
+/// Starts the program with what is in `directory`; it, and where it listens for its operators.
 fn serve(
     directory: &Path,
-    bind: &str,
+    port: &Port,
     kubeconfig: Option<&Path>,
     signal: &str,
-) -> (Process, [SocketAddr; 2]) {
+) -> (Process, SocketAddr) {
     let mut program = Command::new(PROGRAM);
     program.args([
         "serve",
@@ -180,8 +181,7 @@ fn serve(
         "--log-format=json",
         "--drain-seconds=0",
         "--admin-bind=127.0.0.1:0",
-        "--bind",
-        bind,
+        &format!("--bind={}", port.address()),
     ]);
     if let Some(kubeconfig) = kubeconfig {
         program.env("KUBECONFIG", kubeconfig).args([
@@ -190,7 +190,8 @@ fn serve(
             "--watch-nodes",
         ]);
     }
-    start_to_end_by(signal, directory, "transom", &program)
+    let (process, [_, admin_address]) = start_to_end_by(signal, directory, "transom", &program);
+    (process, admin_address)
 }
 
 /// Starts the program, which logs JSON, and waits until it is ready.

@@ -109,6 +109,18 @@ async fn a_client_that_does_not_read_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn ends_pipelined_requests_whose_responses_are_not_read() {
+    for requests in [[LARGE, LARGE], [LARGE, SLOW], [REQUEST, LARGE]] {
+        let (mut client, server) = connect();
+        let began = Instant::now();
+        client.write_all(&requests.concat()).await.unwrap();
+        let ended = timeout(Duration::from_secs(60), server).await;
+        assert!(ended.is_ok_and(|ended| ended.unwrap().is_err()));
+        assert_eq!(began.elapsed().as_secs(), 10);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn stopping_closes_what_is_idle_and_finishes_what_is_not() {
     let gate = gate(paths(), 3);
     let [mut unused, mut idle, mut busy] = [(); 3].map(|()| enter(&gate).0);
