@@ -169,7 +169,7 @@ impl Metrics {
             inflight_bytes: gauge(
                 &registry,
                 "inflight_bytes",
-                "Bytes of request bodies that are being read or answered.",
+                "Bytes of requests that are read or answered, and of responses that are not yet written.",
             ),
             config_info,
             config_hash: ArcSwap::from_pointee(NO_FILE.to_owned()),

@@ -54,6 +54,8 @@ mod scenario;
 mod serve;
 #[cfg(target_os = "linux")]
 mod soak;
+#[cfg(target_os = "linux")]
+mod strangers;
 
 #[cfg(target_os = "linux")]
 fn main() -> ExitCode {

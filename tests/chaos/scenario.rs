@@ -6,7 +6,8 @@ use libtest_mimic::{Arguments, Trial};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{
-    certificates, clock, configuration, connections, limits, logs, overload, pauses, restarts, soak,
+    certificates, clock, configuration, connections, limits, logs, overload, pauses, restarts,
+    soak, strangers,
 };
 
 /// Says `full` for the full form.
@@ -38,6 +39,9 @@ const SCENARIOS: &[Scenario] = &[
     ("replicas_are_restarted", restarts::rolling),
     ("requests_are_in_flight_at_the_end", restarts::in_flight),
     ("connections_are_half_open", connections::half_open),
+    ("bodies_are_slow", strangers::slow_bodies),
+    ("probes_are_half_open", strangers::half_open_probes),
+    ("responses_are_not_read", strangers::unread),
     ("there_are_ten_times_too_many", overload::ten_times),
     ("the_program_stands_still", pauses::stopped),
     ("descriptors_run_out", limits::descriptors),
