@@ -247,6 +247,7 @@ fn evaluate(
     let context = Context {
         pod,
         facts,
+        host_process: pod.has_host_process(),
         host_process_allowed: policy.host_process_namespaces.contains(namespace),
     };
     let is_off = |rule, tier| policy.action(rule, tier) == Action::Off;

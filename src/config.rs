@@ -37,6 +37,9 @@ pub struct Config {
     /// The mode of single namespaces, by name.
     #[schemars(extend("propertyNames" = schema::namespace()))]
     pub namespaces: BTreeMap<String, NamespaceConfig>,
+    /// What happens to objects with fields that Windows ignores: the highest action of these
+    /// cases. The profile kep-116 does not use it; an action under rules takes precedence.
+    pub ignored_fields: IgnoredFields,
     /// What is done about what a rule finds, by the rule's code or name.
     #[schemars(schema_with = "schema::rules")]
     pub rules: BTreeMap<String, ActionName>,
@@ -86,6 +89,30 @@ pub enum ProfileName {
     /// KEP-116 to the letter: Kubernetes 1.14, Windows Server 2019, Docker.
     #[serde(rename = "kep-116")]
     Kep116,
+}
+
+/// What happens to objects with fields that Windows ignores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum IgnoredFields {
+    /// Deny the object.
+    #[default]
+    Deny,
+    /// Warn; deny only when spec.os.name is windows, since the API server rejects such an object.
+    Warn,
+    /// Remove the fields in /mutate and warn; where they cannot be removed, like warn.
+    Repair,
+}
+
+impl IgnoredFields {
+    /// Its name in the configuration.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Warn => "warn",
+            Self::Repair => "repair",
+        }
+    }
 }
 
 /// How findings are delivered.

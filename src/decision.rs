@@ -198,18 +198,19 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
     let mut findings = Vec::with_capacity(hits.len());
     for hit in &hits {
         let action = case.policy.action(hit.rule, hit.tier);
+        let is_lowered = case.policy.is_lowered(hit.rule, hit.tier);
         let mut effect = match action {
             Action::Off => continue,
             _ if ignores.cover(hit.rule) => Effect::Ignore,
-            Action::Warn => Effect::Warn,
-            _ if place.repairs(action, hit) => match place.excess() {
+            _ if place.repairs(case.policy, hit) => match place.excess() {
                 None => Effect::Repair,
                 Some(_) => Effect::Deny,
             },
+            Action::Warn if !is_lowered => Effect::Warn,
             Action::Deny => Effect::Deny,
-            // The API server refuses it as soon as os=windows is there.
-            Action::Repair if case.pod.says_windows() => Effect::Deny,
-            Action::Repair => Effect::Warn,
+            // The API server rejects the field as soon as os=windows is there.
+            _ if case.pod.says_windows() && hit.refused => Effect::Deny,
+            Action::Repair | Action::Warn => Effect::Warn,
         };
         let is_known = known.contains(case.pod, hit) && !(os_is_new && hit.refused);
         let softened = effect == Effect::Deny && (lenient || is_known);

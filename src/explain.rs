@@ -18,7 +18,7 @@ pub use json::json;
 pub use table::table;
 
 use crate::nearest::nearest;
-use crate::rules::{self, Action, FAMILIES, Field, Profile, Rule};
+use crate::rules::{self, Action, Consequence, FAMILIES, Field, Profile, Rule, Tier};
 
 /// A name that no rule has.
 #[derive(Debug, Error)]
@@ -84,8 +84,7 @@ struct Section {
 /// What a part consists of; the two renderers know how to write each.
 enum Body {
     Text(String),
-    /// Cases with their actions, in each profile.
-    Actions(Vec<(&'static str, [Action; 2])>),
+    Actions(Vec<Case>),
     /// What makes values findings, each with the fields that it holds for.
     Fields(Vec<(String, Vec<Field>)>),
     List(Vec<&'static str>),
@@ -97,6 +96,15 @@ enum Body {
     /// A part of a configuration file, and what it does.
     Setting(String, String),
     Links(&'static [&'static str]),
+}
+
+/// A case of a rule.
+struct Case {
+    when: &'static str,
+    /// In each profile.
+    actions: [Action; 2],
+    /// What happens without Transom.
+    consequence: &'static str,
 }
 
 /// Everything there is to say of a rule, in the order in which it is read.
@@ -136,18 +144,20 @@ fn fields(rule: &Rule) -> Vec<(String, Vec<Field>)> {
 }
 
 /// The cases of a rule, with their actions in `current` and in `kep-116`.
-fn actions(rule: &Rule) -> Vec<(&'static str, [Action; 2])> {
-    let cases = rule.tiers.iter();
-    cases
-        .map(|tier| {
-            let when = match tier.when {
-                "" => "any finding",
-                when => when,
-            };
-            (when, Profile::ALL.map(|profile| tier.action(profile)))
-        })
-        .collect()
+fn actions(rule: &Rule) -> Vec<Case> {
+    let cases = rule.tiers.iter().map(|tier| Case {
+        when: match tier.when {
+            "" => "any finding",
+            when => when,
+        },
+        actions: Profile::ALL.map(|profile| tier.action(profile)),
+        consequence: tier.consequence.map_or("-", Consequence::name),
+    });
+    cases.collect()
 }
+
+/// The heading above the consequences.
+const WITHOUT_TRANSOM: &str = "without Transom";
 
 /// Whether a rule's fields can be taken out, and what happens where they cannot.
 fn repair(rule: &Rule) -> String {
@@ -164,6 +174,11 @@ fn repair(rule: &Rule) -> String {
             patched in while the field is there."
             .to_owned();
     }
+    let is_ignored = |tier: &Tier| tier.consequence == Some(Consequence::Ignored);
+    let switch = match rule.tiers.iter().any(is_ignored) {
+        true => ", or ignoredFields: repair",
+        false => "",
+    };
     let harmless: Vec<_> = rule
         .tiers
         .iter()
@@ -174,13 +189,14 @@ fn repair(rule: &Rule) -> String {
         [] => format!(
             "Not by default, since it asks for something that would not be done. The API server \
              refuses the field beside spec.os.name: windows, which is not patched in while the \
-             field is there. With the action repair, /mutate takes the field out and warns. \
+             field is there. With the action repair{switch}, /mutate removes the field and warns. \
              {ELSEWHERE}"
         ),
         cases => format!(
-            "Yes, in the case \"{}\": it asks for nothing that Windows lacks, but the API server \
-             refuses the field beside spec.os.name: windows. So /mutate takes it out in the \
-             patch that adds spec.os, or where spec.os is there already, and warns. {ELSEWHERE}",
+            "Yes, in the case \"{}\": the pod loses nothing without it, but the API server rejects \
+             the field when spec.os.name is windows. So /mutate removes it in the patch that adds \
+             spec.os, or if spec.os is there already, and warns. In other cases only with the \
+             action repair{switch}. {ELSEWHERE}",
             cases.join("\" or \"")
         ),
     }

@@ -110,11 +110,25 @@ fn minor_version(version: &str) -> Option<u32> {
     version.strip_prefix("v1.")?.parse().ok()
 }
 
-/// What a RuntimeClass schedules its pods to.
+/// What a RuntimeClass schedules its pods to, and how it isolates them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuntimeClassFacts {
     /// Its `scheduling.nodeSelector`.
     pub node_selector: BTreeMap<String, String>,
+    /// Its handler isolates pods with Hyper-V.
+    pub hyper_v: bool,
+}
+
+impl RuntimeClassFacts {
+    /// Of a RuntimeClass with this handler and `scheduling.nodeSelector`. A handler is a name in
+    /// the configuration of the nodes' containerd, which calls those for Hyper-V isolation
+    /// `runhcs-wcow-hypervisor`, mostly followed by a build.
+    pub fn new(handler: &str, node_selector: BTreeMap<String, String>) -> Self {
+        Self {
+            node_selector,
+            hyper_v: handler.contains("hyperv") || handler.contains("hyper-v"),
+        }
+    }
 }
 
 /// What a registry says of an image.

@@ -315,11 +315,27 @@ impl<'a> Tape<'a> {
             Value::Text(_) | Value::Unescaped(..) => {
                 write_cut(self.text(at).unwrap_or_default(), out)
             }
+            Value::Present(_) if self.is_empty(at) => out.write_str("{}"),
             Value::Present(_) => out.write_str("{…}"),
             Value::List(0) => out.write_str("[]"),
             Value::List(_) if !self.has_readable_items(at) => out.write_str("[…]"),
             Value::List(_) => self.write_children(at, out, "[", "]"),
             Value::Map => self.write_children(at, out, "{", "}"),
+        }
+    }
+
+    /// Whether this is a list or an object without anything in it, as far as it was read.
+    pub(crate) fn is_empty(&self, at: At) -> bool {
+        match self.entry(at).value {
+            Value::List(len) => len == 0,
+            Value::Map => self.entry(at).end == at + 1,
+            Value::Present(json) => {
+                let inner = json
+                    .strip_prefix('{')
+                    .and_then(|json| json.strip_suffix('}'));
+                inner.is_some_and(|inner| inner.trim_ascii().is_empty())
+            }
+            _ => false,
         }
     }
 

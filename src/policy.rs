@@ -4,12 +4,13 @@
 //! Which values can be is in `policy/check.rs`. Not here: reading the file (the shell does), and
 //! what the settings do.
 
+mod actions;
 mod advice;
 mod check;
 mod names;
 mod show;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use crate::config::{
     ActionName, Config, ConfigError, EffectName, Hint, ModeName, OperatorName, OwnedObjects,
@@ -23,6 +24,7 @@ use crate::os::{Condition, EvidencePolicy, OS_LABEL, Os, WINDOWS_TAINTS};
 use crate::placement::{Learning, Operator, PlacementPolicy, Selector, Toleration};
 use crate::review::fields;
 use crate::rules::{self, Action, Profile, Rule, RuleId};
+use actions::Actions;
 
 pub use advice::{advice, summary};
 pub use show::Shown;
@@ -36,8 +38,7 @@ pub struct Policy {
     pub(crate) services: bool,
     pub(crate) mode: Mode,
     pub(crate) namespaces: HashMap<String, Mode>,
-    /// For each rule, the action of each tier.
-    actions: Vec<Vec<Action>>,
+    actions: Actions,
     /// Rules that an object may silence.
     ignorable: HashSet<RuleId>,
     pub(crate) exempt_namespaces: HashSet<String>,
@@ -106,7 +107,13 @@ impl Policy {
 
     /// What is done about this tier of a rule.
     pub(crate) fn action(&self, rule: RuleId, tier: u8) -> Action {
-        self.actions[usize::from(rule)][usize::from(tier)]
+        self.actions.get(rule, tier)
+    }
+
+    /// Whether `ignoredFields: warn` made a warning of this tier of a rule. The API server still
+    /// rejects the field when `spec.os.name` is `windows`.
+    pub(crate) fn is_lowered(&self, rule: RuleId, tier: u8) -> bool {
+        self.actions.is_lowered(rule, tier)
     }
 
     /// Whether an object may silence this rule.
@@ -116,11 +123,12 @@ impl Policy {
 
     /// What is done about each tier of a rule.
     pub fn actions(&self, rule: &Rule) -> &[Action] {
-        rules::id(rule.code).map_or(&[], |id| &self.actions[usize::from(id)])
+        rules::id(rule.code).map_or(&[], |id| &self.actions.all[usize::from(id)])
     }
 
     /// Of a configuration without problems.
     fn resolve(config: Config) -> Self {
+        let actions = Actions::of(&config);
         let placement = placement(config.placement);
         let own_taints = placement
             .tolerations
@@ -133,11 +141,10 @@ impl Policy {
             .map(|(key, value)| (key.to_owned(), value.to_owned()))
             .collect();
         let images = config.evidence.images;
-        let actions = actions(config.profile.into(), &config.rules);
-        let services = rules::of_services().any(|rule| !is_silent(&actions, rule));
+        let services = rules::of_services().any(|rule| !actions.is_silent(rule));
         Self {
             fields: fields::trie(
-                |rule| is_silent(&actions, rule),
+                |rule| actions.is_silent(rule),
                 !config.exemptions.groups.is_empty(),
                 services,
             ),
@@ -222,32 +229,6 @@ impl From<Action> for ActionName {
             Action::Deny => Self::Deny,
         }
     }
-}
-
-/// Whether nothing comes of any finding of this rule.
-fn is_silent(actions: &[Vec<Action>], rule: RuleId) -> bool {
-    actions[usize::from(rule)]
-        .iter()
-        .all(|action| *action == Action::Off)
-}
-
-/// The actions of all tiers. An action that the configuration sets becomes that of the first
-/// tier, and no other tier exceeds it.
-fn actions(profile: Profile, set: &BTreeMap<String, ActionName>) -> Vec<Vec<Action>> {
-    let defaults = |rule: &Rule| rule.tiers.iter().map(|t| t.action(profile)).collect();
-    let mut actions: Vec<Vec<Action>> = rules::all().map(defaults).collect();
-    for (name, action) in set {
-        let action = Action::from(*action);
-        let Some(id) = rules::find(name) else {
-            continue;
-        };
-        let mut tiers = actions[usize::from(id)].iter_mut();
-        if let Some(first) = tiers.next() {
-            *first = action;
-        }
-        tiers.for_each(|tier| *tier = action.min(*tier));
-    }
-    actions
 }
 
 fn placement(config: PlacementConfig) -> PlacementPolicy {

@@ -21,6 +21,8 @@ mod services;
 mod table;
 mod volumes;
 
+use std::borrow::Cow;
+
 use check::Check;
 use evaluate::{ByPod, Found};
 use guide::Guide;
@@ -124,15 +126,23 @@ impl Rule {
         all().filter(move |rule| rule.name == filter || starts(rule))
     }
 
-    /// Why a case of it fails on Windows, and what to write instead.
-    pub fn words(&self, tier: u8) -> (&'static str, &'static str) {
-        match self.tiers.get(usize::from(tier)) {
-            Some(tier) if tier.is_harmless() => (
-                "It asks for nothing, but the API server refuses the field beside spec.os.name: windows.",
-                "Remove it.",
-            ),
-            _ => (self.reason, self.remedy),
+    /// The reason for a finding, with its consequence, and what to write instead.
+    pub fn words(&self, tier: u8) -> (Cow<'static, str>, &'static str) {
+        let tier = self.tiers.get(usize::from(tier));
+        if tier.is_some_and(Tier::is_harmless) {
+            return (Cow::Borrowed(HARMLESS), "Remove it.");
         }
+        let reason = match tier.and_then(|tier| tier.consequence) {
+            Some(consequence) => format!("{} {}", self.reason, consequence.sentence()).into(),
+            None => self.reason.into(),
+        };
+        (reason, self.remedy)
+    }
+
+    /// Whether /mutate can remove the fields of a case.
+    pub fn is_tier_repairable(&self, tier: u8) -> bool {
+        let mut checks = self.checks.iter().filter(|check| check.is_repairable());
+        checks.any(|check| check.cases.iter().any(|case| case.tier == tier))
     }
 
     /// Whether the fields may be taken out: only what the API server refuses beside os=windows.
@@ -141,11 +151,51 @@ impl Rule {
     }
 }
 
+const HARMLESS: &str = "The pod loses nothing without it, but the API server rejects the field \
+    when spec.os.name is windows.";
+
+/// What happens to a pod on a Windows node when no webhook acts on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Consequence {
+    /// The pod cannot be scheduled, cannot start or does not work.
+    Fails,
+    /// The pod runs without what the field asks for.
+    Ignored,
+    /// The pod runs with less protection than the field asks for.
+    Unprotected,
+}
+
+impl Consequence {
+    /// All consequences.
+    pub const ALL: [Self; 3] = [Self::Fails, Self::Ignored, Self::Unprotected];
+
+    /// Its name in documentation and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fails => "fails",
+            Self::Ignored => "ignored",
+            Self::Unprotected => "unprotected",
+        }
+    }
+
+    /// The sentence in messages.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Fails => "The pod cannot start, or does not work.",
+            Self::Ignored => "Windows ignores it.",
+            Self::Unprotected => "The pod runs with less protection than it asks for.",
+        }
+    }
+}
+
 /// One case of a rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Tier {
     /// Which values it is about; empty where a rule has but one.
     pub when: &'static str,
+    /// What happens without Transom. `None`: the pod runs as written, or the outcome depends on
+    /// what the object does not show.
+    pub consequence: Option<Consequence>,
     /// Its action in [`Profile::Current`].
     pub current: Action,
     /// Its action in [`Profile::Kep116`].
@@ -153,7 +203,8 @@ pub struct Tier {
 }
 
 impl Tier {
-    /// The value asks for nothing that Windows lacks: `privileged: false`.
+    /// The value asks for nothing that Windows lacks: `privileged: false`. Exactly these cases are
+    /// repaired by default; `ignoredFields` and `rules` change actions of a policy, not this.
     pub fn is_harmless(&self) -> bool {
         self.current == Action::Repair
     }
@@ -167,9 +218,35 @@ impl Tier {
     }
 }
 
-const fn tier(when: &'static str, current: Action, kep_116: Action) -> Tier {
+/// A case in which the pod runs as written, or in which the outcome is not known.
+const fn runs(when: &'static str, current: Action, kep_116: Action) -> Tier {
+    tier(when, None, current, kep_116)
+}
+
+/// A case of [`Consequence::Fails`].
+const fn fails(when: &'static str, current: Action, kep_116: Action) -> Tier {
+    tier(when, Some(Consequence::Fails), current, kep_116)
+}
+
+/// A case of [`Consequence::Ignored`].
+const fn ignored(when: &'static str, current: Action, kep_116: Action) -> Tier {
+    tier(when, Some(Consequence::Ignored), current, kep_116)
+}
+
+/// A case of [`Consequence::Unprotected`].
+const fn unprotected(when: &'static str, current: Action, kep_116: Action) -> Tier {
+    tier(when, Some(Consequence::Unprotected), current, kep_116)
+}
+
+const fn tier(
+    when: &'static str,
+    consequence: Option<Consequence>,
+    current: Action,
+    kep_116: Action,
+) -> Tier {
     Tier {
         when,
+        consequence,
         current,
         kep_116,
     }

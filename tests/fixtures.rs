@@ -10,7 +10,7 @@ use common::{ask_with, assert_none, create, merge};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use transom::decision::Endpoint;
-use transom::facts::{Facts, ImageFacts, NamespaceFacts, NodeFacts, Platform};
+use transom::facts::{Facts, ImageFacts, NamespaceFacts, NodeFacts, Platform, RuntimeClassFacts};
 use transom::os::Os;
 use transom::policy::Policy;
 use transom::rules;
@@ -34,8 +34,15 @@ struct Known {
     namespaces: HashMap<String, HashMap<String, String>>,
     nodes: HashMap<String, Host>,
     images: HashMap<String, Vec<Host>>,
+    runtime_classes: HashMap<String, RuntimeClass>,
     /// Their labels, by namespace.
     windows_pods: HashMap<String, HashSet<BTreeMap<String, String>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuntimeClass {
+    handler: String,
 }
 
 /// A node, or a platform of an image.
@@ -67,6 +74,7 @@ impl Known {
             os: host.os(),
             build: host.build.clone(),
         };
+        let class = |class: &RuntimeClass| RuntimeClassFacts::new(&class.handler, BTreeMap::new());
         let image = |hosts: &Vec<Host>| ImageFacts {
             platforms: hosts.iter().map(platform).collect(),
         };
@@ -74,6 +82,7 @@ impl Known {
             namespaces: map(&self.namespaces, labels),
             nodes: map(&self.nodes, node).into_iter().collect(),
             images: map(&self.images, image),
+            runtime_classes: map(&self.runtime_classes, class),
             windows_pods: self.windows_pods.clone(),
             ..Facts::default()
         }

@@ -3,17 +3,17 @@
 
 mod common;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Output};
 
 use common::{ask_with, assert_none, create, merge, policy};
 use serde_json::{Value, json};
 use transom::decision::Endpoint;
 use transom::explain::{self, text};
-use transom::facts::{Facts, ImageFacts, NodeFacts, Platform};
+use transom::facts::{Facts, ImageFacts, NodeFacts, Platform, RuntimeClassFacts};
 use transom::os::Os;
 use transom::policy::Policy;
-use transom::rules::{self, Action, FAMILIES, Profile, Rule};
+use transom::rules::{self, Action, Consequence, FAMILIES, Profile, Rule};
 
 /// Runs the program with its output in a pipe.
 fn transom(args: &[&str]) -> Output {
@@ -103,8 +103,8 @@ fn the_profile_chooses_the_actions_of_the_table() {
         let row = table.lines().find(|line| line.starts_with("WIN301"));
         row.unwrap().split_whitespace().nth(2).unwrap().to_owned()
     };
-    assert_eq!(row(&["rules"]), "warn");
-    assert_eq!(row(&["rules", "--profile", "current"]), "warn");
+    assert_eq!(row(&["rules"]), "off");
+    assert_eq!(row(&["rules", "--profile", "current"]), "off");
     assert_eq!(row(&["rules", "--profile", "kep-116"]), "deny");
     for format in ["json", "markdown"] {
         let message = stderr(&["rules", "--profile", "kep-116", "-o", format]);
@@ -277,6 +277,8 @@ fn the_json_has_every_rule_with_all_of_its_keys() {
         let tiers = record["tiers"].as_array().unwrap();
         for (told, tier) in tiers.iter().zip(rule.tiers) {
             assert_eq!(told["when"], tier.when);
+            let consequence = tier.consequence.map(Consequence::name);
+            assert_eq!(told["consequence"], json!(consequence), "{}", rule.code);
             for profile in Profile::ALL {
                 let action = &told["actions"][profile.name()];
                 assert_eq!(action, tier.action(profile).name(), "{}", rule.code);
@@ -336,9 +338,10 @@ fn an_explanation_has_everything_in_every_format() {
                 } else {
                     tier.when
                 };
+                let consequence = tier.consequence.map_or("-", Consequence::name);
                 let row = match format {
-                    "text" => format!("{when} {current} {kep_116}"),
-                    _ => format!("| {when} | {current} | {kep_116} |"),
+                    "text" => format!("{when} {current} {kep_116} {consequence}"),
+                    _ => format!("| {when} | {current} | {kep_116} | {consequence} |"),
                 };
                 pieces.push(row);
             }
@@ -484,6 +487,12 @@ fn facts() -> Facts {
     };
     Facts {
         nodes: [("win-1".to_owned(), node)].into_iter().collect(),
+        runtime_classes: [(
+            "windows-hyperv".to_owned(),
+            RuntimeClassFacts::new("runhcs-wcow-hypervisor", BTreeMap::new()),
+        )]
+        .into_iter()
+        .collect(),
         images: images
             .into_iter()
             .map(|(name, platform)| (name.to_owned(), image(platform)))

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use transom::policy::Policy;
 use transom::rules::Action::{self, Deny, Off, Repair, Warn};
-use transom::rules::{self, FAMILIES, Profile, Rule};
+use transom::rules::{self, Consequence, FAMILIES, Profile, Rule};
 
 /// Code, name, and the actions of each tier: in `current`, in `kep-116`. What the specification
 /// calls harmless is `Repair`.
@@ -19,7 +19,12 @@ const TABLE: &[Row] = &[
     ("WIN101", "run-as-user", &[Deny], &[Deny]),
     ("WIN102", "run-as-group", &[Deny], &[Deny]),
     ("WIN103", "run-as-non-root", &[Deny, Off], &[Deny, Deny]),
-    ("WIN104", "supplemental-groups", &[Deny], &[Deny]),
+    (
+        "WIN104",
+        "supplemental-groups",
+        &[Deny, Repair],
+        &[Deny, Repair],
+    ),
     (
         "WIN105",
         "supplemental-groups-policy",
@@ -28,7 +33,7 @@ const TABLE: &[Row] = &[
     ),
     ("WIN106", "fs-group", &[Deny], &[Deny]),
     ("WIN107", "sysctls", &[Deny], &[Deny]),
-    ("WIN108", "se-linux", &[Deny], &[Deny]),
+    ("WIN108", "se-linux", &[Deny, Repair], &[Deny, Repair]),
     // a profile, Unconfined, the annotation alone
     (
         "WIN109",
@@ -60,8 +65,9 @@ const TABLE: &[Row] = &[
     ("WIN116", "container-administrator", &[Off], &[Off]),
     ("WIN117", "host-process", &[Off], &[Deny]),
     ("WIN201", "host-network", &[Deny], &[Deny]),
-    ("WIN202", "host-pid", &[Deny], &[Deny]),
-    ("WIN203", "host-ipc", &[Deny], &[Deny]),
+    // other pods, HostProcess pods
+    ("WIN202", "host-pid", &[Deny, Repair], &[Deny, Deny]),
+    ("WIN203", "host-ipc", &[Deny, Repair], &[Deny, Deny]),
     (
         "WIN204",
         "share-process-namespace",
@@ -69,16 +75,17 @@ const TABLE: &[Row] = &[
         &[Deny, Repair],
     ),
     ("WIN205", "host-users", &[Deny, Repair], &[Deny, Repair]),
-    ("WIN206", "dns-policy", &[Deny], &[Deny]),
+    ("WIN206", "dns-policy", &[Warn], &[Deny]),
     ("WIN207", "dns-search", &[Warn], &[Warn]),
-    ("WIN301", "sub-path", &[Warn], &[Deny]),
+    ("WIN301", "sub-path", &[Off], &[Deny]),
     ("WIN302", "mount-propagation", &[Warn], &[Deny]),
     ("WIN303", "volume-devices", &[Deny], &[Deny]),
     ("WIN304", "memory-medium", &[Deny], &[Deny]),
     ("WIN305", "huge-pages-medium", &[Deny], &[Deny]),
-    ("WIN306", "file-mode", &[Warn], &[Deny]),
+    // of a secret that not every account may read, any other
+    ("WIN306", "file-mode", &[Warn, Off], &[Deny, Deny]),
     ("WIN307", "nfs", &[Deny], &[Deny]),
-    // the Linux types, iscsi and flexVolume, csi
+    // the Linux types, flexVolume, csi
     (
         "WIN308",
         "linux-volume-type",
@@ -90,7 +97,7 @@ const TABLE: &[Row] = &[
     ("WIN311", "linux-host-path", &[Warn], &[Warn]),
     ("WIN312", "named-pipe-host-process", &[Deny], &[Off]),
     ("WIN401", "huge-pages", &[Deny], &[Deny]),
-    ("WIN402", "pod-resources", &[Deny], &[Off]),
+    ("WIN402", "pod-resources", &[Deny, Repair], &[Off, Off]),
     ("WIN403", "memory-limit", &[Off], &[Warn]),
     ("WIN404", "requests-limits-mismatch", &[Off], &[Warn]),
     ("WIN405", "no-requests", &[Off], &[Warn]),
@@ -98,7 +105,7 @@ const TABLE: &[Row] = &[
     ("WIN502", "termination-grace-period", &[Off], &[Warn]),
     ("WIN503", "stop-signal", &[Deny], &[Off]),
     ("WIN504", "linux-shell", &[Warn], &[Warn]),
-    ("WIN505", "restart-all-containers", &[Deny], &[Off]),
+    ("WIN505", "restart-all-containers", &[Warn], &[Off]),
     // more than one container beside it, one container
     ("WIN506", "hyper-v-isolation", &[Warn, Warn], &[Deny, Off]),
     ("WIN601", "os-conflict", &[Deny, Warn], &[Deny, Warn]),
@@ -127,6 +134,96 @@ fn the_default_actions_are_those_of_the_specification() {
             let got: Vec<_> = rule.tiers.iter().map(|t| t.action(profile)).collect();
             assert_eq!(got, *want, "{code} in {}", profile.name());
         }
+    }
+}
+
+/// What happens without Transom, for each tier, made by hand from the kubelet's, containerd's and
+/// hcsshim's code: f fails, i ignored, u unprotected, - runs as written or depends.
+const CONSEQUENCES: &[(&str, &str)] = &[
+    ("WIN101", "i"),
+    ("WIN102", "i"),
+    ("WIN103", "fu"),
+    ("WIN104", "i-"),
+    ("WIN105", "f-"),
+    ("WIN106", "i"),
+    ("WIN107", "f"),
+    ("WIN108", "i-"),
+    ("WIN109", "i-i"),
+    ("WIN110", "i-i"),
+    ("WIN111", "i-"),
+    ("WIN112", "i-"),
+    ("WIN113", "i-"),
+    ("WIN114", "i-"),
+    ("WIN115", "u-"),
+    ("WIN116", "-"),
+    ("WIN117", "-"),
+    ("WIN201", "f"),
+    ("WIN202", "i-"),
+    ("WIN203", "i-"),
+    ("WIN204", "i-"),
+    ("WIN205", "i-"),
+    ("WIN206", "i"),
+    ("WIN207", "i"),
+    ("WIN301", "-"),
+    ("WIN302", "i"),
+    ("WIN303", "f"),
+    ("WIN304", "u"),
+    ("WIN305", "f"),
+    ("WIN306", "ui"),
+    ("WIN307", "f"),
+    ("WIN308", "f--"),
+    ("WIN309", "f"),
+    ("WIN310", "f"),
+    ("WIN311", "-"),
+    ("WIN312", "f"),
+    ("WIN401", "f"),
+    ("WIN402", "f-"),
+    ("WIN403", "-"),
+    ("WIN404", "-"),
+    ("WIN405", "-"),
+    ("WIN501", "-"),
+    ("WIN502", "-"),
+    ("WIN503", "f"),
+    ("WIN504", "f"),
+    ("WIN505", "f"),
+    ("WIN506", "ii"),
+    ("WIN601", "f-"),
+    ("WIN602", "f"),
+    ("WIN603", "f"),
+    ("WIN604", "-"),
+    ("WIN605", "f-"),
+    ("WIN701", "i"),
+    ("WIN702", "-"),
+    ("WIN703", "-"),
+];
+
+#[test]
+fn keeps_the_consequences_of_the_specification() {
+    let letter = |consequence| match consequence {
+        Some(Consequence::Fails) => 'f',
+        Some(Consequence::Ignored) => 'i',
+        Some(Consequence::Unprotected) => 'u',
+        None => '-',
+    };
+    let letters = |rule: &Rule| rule.tiers.iter().map(|t| letter(t.consequence)).collect();
+    let got: Vec<(_, String)> = rules::all()
+        .map(|rule| (rule.code, letters(rule)))
+        .collect();
+    let got: Vec<_> = got
+        .iter()
+        .map(|(code, letters)| (*code, letters.as_str()))
+        .collect();
+    assert_eq!(got, CONSEQUENCES);
+}
+
+/// A harmless value is repaired because nothing is lost with it.
+#[test]
+fn keeps_harmless_values_without_a_consequence() {
+    let tiers = rules::all().flat_map(|rule| rule.tiers);
+    let harmless: Vec<_> = tiers.filter(|tier| tier.is_harmless()).collect();
+    assert!(harmless.len() > 12, "{}", harmless.len());
+    for tier in harmless {
+        assert_eq!(tier.consequence, None, "{}", tier.when);
     }
 }
 

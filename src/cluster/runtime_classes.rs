@@ -45,7 +45,5 @@ fn take(webhook: &WebhookState, news: News<RuntimeClassFacts>) {
 fn facts(class: &RuntimeClass) -> RuntimeClassFacts {
     let scheduling = class.scheduling.as_ref();
     let selector = scheduling.and_then(|scheduling| scheduling.node_selector.clone());
-    RuntimeClassFacts {
-        node_selector: selector.unwrap_or_default(),
-    }
+    RuntimeClassFacts::new(&class.handler, selector.unwrap_or_default())
 }

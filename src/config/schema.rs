@@ -10,7 +10,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
 use super::{ActionName, Config};
-use crate::rules::{self, Profile, Rule};
+use crate::rules::{self, Action, Consequence, Profile, Rule};
 
 /// What Kubernetes calls a qualified name.
 pub(super) const LABEL_KEY: &str =
@@ -75,11 +75,20 @@ fn actions(name: &str, rule: &Rule) -> Value {
         (current, kep_116) if current == kep_116 => current.to_owned(),
         (current, kep_116) => format!("{current}, in profile kep-116 {kep_116}"),
     };
+    let first = rule.tiers.first();
+    let is_lowered = first.is_some_and(|tier| {
+        tier.consequence == Some(Consequence::Ignored) && tier.current == Action::Deny
+    });
+    let switch = if is_lowered {
+        ", lowered by ignoredFields"
+    } else {
+        ""
+    };
     let actions = ActionName::ALL.into_iter();
     let actions = actions.filter(|action| *action != ActionName::Repair || rule.is_repairable());
     let actions: Vec<_> = actions.collect();
     json!({
-        "description": format!("{other}: {}. Default: {default}.", rule.brief),
+        "description": format!("{other}: {}. Default: {default}{switch}.", rule.brief),
         "enum": actions,
     })
 }

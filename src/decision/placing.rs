@@ -29,17 +29,19 @@ enum Repairs {
     Nothing,
     /// What the table says.
     Harmless,
-    /// All that validateWindows refuses: `kubectl debug` adds such fields by itself.
+    /// All that validateWindows rejects: `kubectl debug` adds such fields by itself.
     Refused,
 }
 
 impl Repairs {
-    fn cover(self, action: Action, hit: &Hit) -> bool {
-        match self {
+    fn cover(self, policy: &Policy, hit: &Hit) -> bool {
+        let action = policy.action(hit.rule, hit.tier);
+        let is_meant = match self {
             Self::Nothing => false,
-            Self::Harmless => hit.is_repairable() && action == Action::Repair,
-            Self::Refused => hit.is_repairable() && action >= Action::Repair,
-        }
+            Self::Harmless => action == Action::Repair,
+            Self::Refused => action >= Action::Repair || policy.is_lowered(hit.rule, hit.tier),
+        };
+        is_meant && hit.is_repairable()
     }
 }
 
@@ -79,8 +81,7 @@ impl Placing {
         }
 
         let stays_refused = |hit: &Hit| {
-            let action = case.policy.action(hit.rule, hit.tier);
-            let is_repaired = placement.repair && Repairs::Harmless.cover(action, hit);
+            let is_repaired = placement.repair && Repairs::Harmless.cover(case.policy, hit);
             hit.refused && (!is_repaired || ignores.cover(hit.rule))
         };
         let add_os = full
@@ -104,10 +105,7 @@ impl Placing {
 
     /// A patch that removes too much is not made at all: half of one would leave an object that nobody wrote.
     fn limited(self, case: &Case<'_, '_, '_>, hits: &[Hit], ignores: &Ignores) -> Self {
-        let is_removed = |hit: &&Hit| {
-            let action = case.policy.action(hit.rule, hit.tier);
-            self.repairs(action, hit) && !ignores.cover(hit.rule)
-        };
+        let is_removed = |hit: &&Hit| self.repairs(case.policy, hit) && !ignores.cover(hit.rule);
         let count = hits.iter().filter(is_removed).count();
         match count <= MAX_REMOVED {
             true => self,
@@ -125,8 +123,8 @@ impl Placing {
     }
 
     /// Whether a field is to be removed.
-    pub(super) fn repairs(&self, action: Action, hit: &Hit) -> bool {
-        self.repair.cover(action, hit)
+    pub(super) fn repairs(&self, policy: &Policy, hit: &Hit) -> bool {
+        self.repair.cover(policy, hit)
     }
 
     pub(super) fn patch(&self, case: &Case<'_, '_, '_>, repairs: &[Finding]) -> Patch {

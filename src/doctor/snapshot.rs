@@ -339,6 +339,7 @@ pub(super) fn facts_of(node: &Node) -> NodeFacts {
 pub(super) fn class_facts(class: &RuntimeClass) -> RuntimeClassFacts {
     RuntimeClassFacts {
         node_selector: class.scheduling.node_selector.clone(),
+        ..RuntimeClassFacts::default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::rules::Rule;
+use crate::rules::{Consequence, Rule};
 
 #[derive(Serialize)]
 struct Record {
@@ -30,6 +30,8 @@ struct Field {
 #[derive(Serialize)]
 struct Tier {
     when: &'static str,
+    /// What happens without Transom: `fails`, `ignored`, `unprotected` or null.
+    consequence: Option<&'static str>,
     actions: Actions,
 }
 
@@ -58,6 +60,7 @@ impl Record {
         });
         let tiers = rule.tiers.iter().map(|tier| Tier {
             when: tier.when,
+            consequence: tier.consequence.map(Consequence::name),
             actions: Actions {
                 current: tier.current.name(),
                 kep_116: tier.kep_116.name(),

@@ -1,6 +1,6 @@
 //! The table as a page of Markdown: docs/rules.md.
 
-use super::{Body, Section, parts, wrap};
+use super::{Body, Case, Section, WITHOUT_TRANSOM, parts, wrap};
 use crate::rules::{self, Action, FAMILIES, Field, Owner, Profile, Rule};
 
 /// As wide as the other pages in docs/.
@@ -38,6 +38,16 @@ What is done about a finding is one of these:
 - `warn`: the object is admitted with a warning;
 - `off`: nothing.
 
+The column *without Transom* says what happens to such a pod on a Windows node if no webhook acts on it:
+
+- `fails`: the pod cannot be scheduled, cannot start or does not work;
+- `ignored`: it runs without what the field asks for;
+- `unprotected`: it runs with less protection than the field asks for;
+- `-`: it runs as written, or the outcome depends on what the object does not show.
+
+The key `ignoredFields` of the configuration lowers the actions of all cases that are `ignored`: `warn` admits such
+pods with a warning, `repair` removes the fields. The profile `kep-116` does not use it.
+
 A rule may tell several cases apart; each has an action of its own, in each of the two profiles. `current` is what is
 true of supported releases of Kubernetes and Windows Server, `kep-116` is KEP-116 to the letter. The configuration
 chooses the profile, and sets the action of a single rule by its code or name; the action becomes that of the first
@@ -47,6 +57,7 @@ case, and the others do no more than that:
 apiVersion: transom.dev/v1alpha1
 kind: Config
 profile: current
+ignoredFields: deny
 rules:
   WIN301: deny
   linux-shell: \"off\"
@@ -145,13 +156,18 @@ fn fields(out: &mut String, title: &str, groups: &[(String, Vec<Field>)]) {
     }
 }
 
-/// Each case and its actions in the two profiles.
-fn actions(out: &mut String, cases: &[(&str, [Action; 2])]) {
+/// Each case, its actions in the two profiles and its consequence.
+fn actions(out: &mut String, cases: &[Case]) {
     let [current, kep_116] = Profile::ALL.map(Profile::name);
-    out.push_str(&format!("| | `{current}` | `{kep_116}` |\n|---|---|---|\n"));
-    for (case, done) in cases {
-        let [current, kep_116] = done.map(Action::name);
-        out.push_str(&format!("| {} | {current} | {kep_116} |\n", escaped(case)));
+    out.push_str(&format!(
+        "| | `{current}` | `{kep_116}` | {WITHOUT_TRANSOM} |\n|---|---|---|---|\n"
+    ));
+    for case in cases {
+        let [current, kep_116] = case.actions.map(Action::name);
+        let (when, consequence) = (escaped(case.when), case.consequence);
+        out.push_str(&format!(
+            "| {when} | {current} | {kep_116} | {consequence} |\n"
+        ));
     }
 }
 

@@ -1,8 +1,8 @@
 //! Explanations for a terminal: wrapped, indented, coloured.
 
 use super::style::{self, FAINT, HEADING};
-use super::{Body, Section, parts, wrap};
-use crate::rules::{Action, Field, Owner, Profile, Rule};
+use super::{Body, Case, Section, WITHOUT_TRANSOM, parts, wrap};
+use crate::rules::{Field, Owner, Profile, Rule};
 
 /// These rules in full, in lines of at most this width, unless a single word is longer.
 pub fn explanations(rules: &[&'static Rule], width: usize) -> String {
@@ -19,7 +19,7 @@ fn explanation(rule: &'static Rule, width: usize) -> String {
         out.push_str(&format!("\n{HEADING}{title}{HEADING:#}\n"));
         match body {
             Body::Text(text) => indented(&mut out, &text, width),
-            Body::Actions(cases) => actions(&mut out, &cases),
+            Body::Actions(cases) => actions(&mut out, &cases, width),
             Body::Fields(groups) => fields(&mut out, &groups, width),
             Body::List(list) => list.iter().for_each(|line| item(&mut out, line, width)),
             Body::Example { bad, good } => {
@@ -52,25 +52,41 @@ fn code(out: &mut String, yaml: &str) {
     }
 }
 
-/// Each case and its actions in the two profiles, in columns.
-fn actions(out: &mut String, cases: &[(&str, [Action; 2])]) {
-    let widest = cases.iter().map(|(when, _)| when.chars().count()).max();
+/// Each case, its actions in the two profiles and its consequence: in columns if they fit.
+fn actions(out: &mut String, cases: &[Case], width: usize) {
+    let widest = cases.iter().map(|case| case.when.chars().count()).max();
     let when = widest.unwrap_or_default();
-    let [first, second] = Profile::ALL.map(Profile::name);
+    let names = Profile::ALL.map(Profile::name);
+    let [first, second] = names;
+    let columns = [when, first.len(), second.len(), WITHOUT_TRANSOM.len()];
+    if columns.iter().map(|column| column + 2).sum::<usize>() > width {
+        for Case {
+            when,
+            actions,
+            consequence,
+        } in cases
+        {
+            let [current, kep_116] =
+                actions.map(|action| format!("{0}{1}{0:#}", style::action(action), action.name()));
+            item(out, &format!("{when}:"), width);
+            out.push_str(&format!(
+                "    {first} {current}, {second} {kep_116}, {WITHOUT_TRANSOM} {consequence}\n"
+            ));
+        }
+        return;
+    }
     out.push_str(&format!(
-        "  {:when$}  {FAINT}{first}  {second}{FAINT:#}\n",
+        "  {:when$}  {FAINT}{first}  {second}  {WITHOUT_TRANSOM}{FAINT:#}\n",
         ""
     ));
-    for (case, done) in cases {
-        let [current, kep_116] = done.map(|action| (style::action(action), action.name()));
-        let room = first.len().saturating_sub(current.1.len());
-        let coloured = |(style, name)| format!("{style}{name}{style:#}");
-        out.push_str(&format!(
-            "  {case:when$}  {}{:room$}  {}\n",
-            coloured(current),
-            "",
-            coloured(kep_116)
-        ));
+    for case in cases {
+        let mut row = format!("  {:when$}", case.when);
+        for (action, heading) in case.actions.into_iter().zip(names) {
+            let (style, name) = (style::action(action), action.name());
+            let room = heading.len().saturating_sub(name.len());
+            row.push_str(&format!("  {style}{name}{style:#}{:room$}", ""));
+        }
+        out.push_str(&format!("{row}  {}\n", case.consequence));
     }
 }
 

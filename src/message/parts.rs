@@ -31,7 +31,7 @@ impl Verdict<'_, '_> {
         Words {
             tier: hit.tier,
             value,
-            reason: reason.to_owned(),
+            reason: reason.into_owned(),
             remedy: remedy.to_owned(),
         }
     }

@@ -4,7 +4,7 @@
 
 use super::Policy;
 use super::show::is_changed;
-use crate::config::{Problem, Written};
+use crate::config::{Config, IgnoredFields, Problem, Written};
 use crate::rules::{self, Action, Profile, Rule};
 use crate::yaml::Path;
 
@@ -42,9 +42,23 @@ pub fn advice(written: &Written, policy: &Policy) -> Vec<Problem> {
         let problem = "changes nothing: nothing is learnt from taints (placement.learnTaints)";
         problems.push(Problem::value("placement.learnTaintKeys", problem));
     }
+    ignored_fields(config, &mut problems);
     let mut problems = written.locate(problems);
     problems.sort_by_key(|problem| problem.place);
     problems
+}
+
+/// A switch without effect.
+fn ignored_fields(config: &Config, problems: &mut Vec<Problem>) {
+    let problem = match (config.ignored_fields, Profile::from(config.profile)) {
+        (IgnoredFields::Deny, _) => return,
+        (_, Profile::Kep116) => "changes nothing: profile kep-116 does not use it",
+        (IgnoredFields::Repair, Profile::Current) if !config.placement.repair => {
+            "has the effect of warn: placement.repair is false, so no field is removed"
+        }
+        _ => return,
+    };
+    problems.push(Problem::value("ignoredFields", problem));
 }
 
 /// More rules than this were written down for the record, as `transom config show` does.
@@ -70,8 +84,13 @@ fn usual_rules(written: &Written, policy: &Policy, problems: &mut Vec<Problem>) 
         return;
     }
     for (name, action) in usual {
-        let action = Action::from(*action).name();
-        let problem = format!("changes nothing: {action} is the default of profile {profile}");
+        let set = Action::from(*action);
+        let action = set.name();
+        let default = Rule::find(name).map(|rule| rule.tiers[0].action(config.profile.into()));
+        let problem = match default == Some(set) {
+            true => format!("changes nothing: {action} is the default of profile {profile}"),
+            false => format!("changes nothing: ignoredFields makes it {action} already"),
+        };
         problems.push(Problem::value(format!("rules.{name}"), problem));
     }
 }
@@ -87,5 +106,12 @@ pub fn summary(written: &Written, policy: &Policy) -> String {
         n => format!("{n} rules changed"),
     };
     let profile = Profile::from(written.config.profile).name();
-    format!("profile {profile}, mode {}, {rules}", policy.mode.name())
+    let ignored_fields = match written.config.ignored_fields {
+        IgnoredFields::Deny => String::new(),
+        other => format!("ignoredFields {}, ", other.name()),
+    };
+    format!(
+        "profile {profile}, mode {}, {ignored_fields}{rules}",
+        policy.mode.name()
+    )
 }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use serde_json::{Value as Json, json};
 
-use super::Policy;
+use super::{Policy, actions};
 use crate::config::{Config, ConfigError, Problem, Written};
 use crate::rules::{self, Profile, Rule};
 use crate::yaml::{self, Node, Path, Scalar, Value};
@@ -100,7 +100,12 @@ impl<'w> Shown<'w> {
         if let Some(path) = paths.iter().find(|path| self.written.place(path).is_some()) {
             return self.origin(path);
         }
-        let profile = Profile::from(self.written.config.profile);
+        let config = &self.written.config;
+        let profile = Profile::from(config.profile);
+        let of_profile = rule.tiers.iter().map(|tier| tier.action(profile));
+        if !of_profile.eq(actions::defaults(config, rule)) {
+            return format!("ignoredFields: {}", config.ignored_fields.name());
+        }
         let is_usual = |tier: &rules::Tier| tier.action(profile) == tier.current;
         match rule.tiers.iter().all(is_usual) {
             true => "default".to_owned(),
@@ -201,11 +206,9 @@ impl<'w> Shown<'w> {
     }
 }
 
-/// Whether any action of this rule is another one than that of its profile.
+/// Whether any action of this rule is another one than profile and `ignoredFields` give it.
 pub(super) fn is_changed(policy: &Policy, written: &Written, rule: &Rule) -> bool {
-    let profile = written.config.profile.into();
-    let tiers = rule.tiers.iter().map(|tier| tier.action(profile));
-    !tiers.eq(policy.actions(rule).iter().copied())
+    actions::defaults(&written.config, rule) != policy.actions(rule)
 }
 
 /// The keys in the order of their declaration, which JSON keeps as text.

@@ -138,15 +138,19 @@ pub(super) enum Test {
     OneOf(&'static [&'static str]),
     NoneOf(&'static [&'static str]),
     StartsWith(&'static str),
-    /// One of these directories, or below one.
-    Under(&'static [&'static str]),
+    /// One of the first directories, or below one, but none of the second.
+    Under(&'static [&'static str], &'static [&'static str]),
     /// A list that is not empty.
     NonEmpty,
     /// A string that is not empty.
     NotBlank,
-    /// A list of more than one.
-    Several,
+    /// An object or list without anything in it.
+    Empty,
     NumberOtherThan(i64),
+    /// A file mode that lacks some of these bits.
+    ModeWithout(i64),
+    /// The pod is a HostProcess pod, and this test holds.
+    InHostProcess(&'static Self),
     /// The field at this path, directly below, passes.
     Child(&'static str, &'static Self),
     /// Whatever this function says, and what it says in words.
@@ -156,13 +160,15 @@ pub(super) enum Test {
 impl Test {
     fn shape(&self) -> Shape {
         match self {
-            Self::Set | Self::Child(..) => Shape::Any,
+            // `Empty` only tells apart what another case keeps.
+            Self::Set | Self::Child(..) | Self::Empty => Shape::Any,
             Self::Present => Shape::Presence,
+            Self::InHostProcess(test) => test.shape(),
             Self::Is(_) => Shape::Bool,
-            Self::OneOf(_) | Self::NoneOf(_) | Self::StartsWith(_) | Self::Under(_) => Shape::Text,
+            Self::OneOf(_) | Self::NoneOf(_) | Self::StartsWith(_) | Self::Under(..) => Shape::Text,
             Self::NotBlank => Shape::Text,
-            Self::NonEmpty | Self::Several => Shape::List,
-            Self::NumberOtherThan(_) => Shape::Number,
+            Self::NonEmpty => Shape::List,
+            Self::NumberOtherThan(_) | Self::ModeWithout(_) => Shape::Number,
             Self::By(shape, _, _) => *shape,
         }
     }
@@ -176,17 +182,24 @@ impl Test {
             Self::OneOf(values) => text().is_some_and(|text| values.contains(&text)),
             Self::NoneOf(values) => text().is_some_and(|text| !values.contains(&text)),
             Self::StartsWith(prefix) => text().is_some_and(|text| text.starts_with(prefix)),
-            Self::Under(roots) => {
-                text().is_some_and(|text| roots.iter().any(|root| is_under(text, root)))
-            }
+            Self::Under(roots, others) => text().is_some_and(|text| {
+                let is_in = |roots: &[&str]| roots.iter().any(|root| is_under(text, root));
+                is_in(roots) && !is_in(others)
+            }),
             Self::NonEmpty => matches!(tape.entry(at).value, Value::List(1..)),
             Self::NotBlank => text().is_some_and(|text| !text.is_empty()),
-            Self::Several => matches!(tape.entry(at).value, Value::List(2..)),
+            Self::Empty => tape.is_empty(at),
             Self::NumberOtherThan(usual) => match tape.entry(at).value {
                 Value::Int(number) => number != *usual,
                 Value::Uint(_) | Value::Float(_) => true,
                 _ => false,
             },
+            Self::ModeWithout(bits) => match tape.entry(at).value {
+                Value::Int(mode @ 0..=0o777) => mode & bits != *bits,
+                Value::Int(_) | Value::Uint(_) | Value::Float(_) => true,
+                _ => false,
+            },
+            Self::InHostProcess(test) => context.host_process && test.holds(context, at),
             Self::Child(path, test) => {
                 let name = path.rsplit_once('.').map_or(*path, |(_, name)| name);
                 tape.named(at, name)

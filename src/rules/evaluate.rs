@@ -14,6 +14,8 @@ use crate::workload::Pod;
 pub(crate) struct Context<'p, 't, 'a> {
     pub(crate) pod: &'p Pod<'t, 'a>,
     pub(crate) facts: &'p Facts,
+    /// It is a HostProcess pod.
+    pub(crate) host_process: bool,
     /// HostProcess containers are allowed in this namespace.
     pub(crate) host_process_allowed: bool,
 }
@@ -150,14 +152,13 @@ pub(crate) fn evaluate(context: &Context<'_, '_, '_>, is_off: impl Fn(RuleId, u8
     let mut hits = Hits::default();
     let pod = context.pod;
     let tape: &Tape<'_> = pod.tape;
-    let host_process = pod.has_host_process();
     for at in pod.entries() {
         for id in tape.checks(at) {
             let (rule, check) = TABLE.checks[usize::from(*id)];
             let skipped = match check.skip {
                 Skip::Nothing => false,
-                Skip::HostProcess => host_process,
-                Skip::Ordinary => !host_process,
+                Skip::HostProcess => context.host_process,
+                Skip::Ordinary => !context.host_process,
                 Skip::ServiceAccountVolume => pod
                     .volume_of(at)
                     .is_some_and(|volume| is_service_account_volume(tape, volume)),

@@ -117,7 +117,8 @@ fn path(check: &Check) -> String {
 /// What makes a value a finding. `mixed`: the rule's checks skip different pods.
 fn when(check: &Check, mixed: bool) -> String {
     let tests = || check.cases.iter().map(|case| &case.test);
-    let mut all: Vec<_> = match tests().any(|test| matches!(test, Test::Set | Test::Present)) {
+    let is_any = |test: &Test| matches!(test, Test::Set | Test::Present);
+    let mut all: Vec<_> = match tests().any(is_any) {
         // What the other cases tell apart is in the rule's tiers.
         true => vec![Cow::Borrowed("is set")],
         false => tests().map(words).collect(),
@@ -143,10 +144,16 @@ fn words(test: &Test) -> Cow<'static, str> {
         Test::OneOf(values) => format!("is {}", list(values)),
         Test::NoneOf(values) => format!("is set, and not to {}", list(values)),
         Test::StartsWith(prefix) => format!("starts with {prefix}"),
-        Test::Under(roots) => format!("is or lies below {}", list(roots)),
+        Test::Under(roots, []) => format!("is or lies below {}", list(roots)),
+        Test::Under(roots, others) => {
+            format!("is or lies below {}, but not {}", list(roots), list(others))
+        }
         Test::NonEmpty | Test::NotBlank => return Cow::Borrowed("is not empty"),
-        Test::Several => return Cow::Borrowed("has more than one element"),
+        Test::Empty => return Cow::Borrowed("is empty"),
         Test::NumberOtherThan(usual) => format!("is another number than {usual}"),
+        Test::ModeWithout(bits) => format!("lacks one of the bits 0{bits:o}"),
+        // The rule's tiers tell the pods apart.
+        Test::InHostProcess(test) => return words(test),
         Test::Child(path, test) => {
             let name = path.rsplit_once('.').map_or(*path, |(_, name)| name);
             format!("has {name}, which {}", words(test))

@@ -3,16 +3,14 @@
 use super::Action::{Deny, Off, Warn};
 use super::check::{Case, Test, case, container, metadata, pod};
 use super::guide::guide;
-use super::{Context, KEP, Rule, Tier, tier};
+use super::{Context, KEP, Rule, Tier, fails, ignored, runs};
 use crate::object::At;
 use crate::object::demand::Shape;
 
 const INTRO: &str =
     "https://kubernetes.io/docs/concepts/windows/intro/#compatibility-v1-pod-spec-containers";
 
-const WARN: &[Tier] = &[tier("", Warn, Warn)];
-const OFF_OR_WARN: &[Tier] = &[tier("", Off, Warn)];
-const DENY_OR_OFF: &[Tier] = &[tier("", Deny, Off)];
+const OFF_OR_WARN: &[Tier] = &[runs("", Off, Warn)];
 
 const LINUX_SHELL: &[Case] = &[case(
     Test::By(
@@ -57,11 +55,14 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         code: "WIN503",
         name: "stop-signal",
-        brief: "Windows knows SIGTERM and SIGKILL only",
-        reason: "Windows has no signals; the container runtime translates SIGTERM and SIGKILL and no other.",
-        remedy: "Remove stopSignal, or set it to SIGTERM.",
-        references: &["https://github.com/kubernetes/kubernetes/pull/130556"],
-        tiers: DENY_OR_OFF,
+        brief: "the API allows SIGTERM and SIGKILL only for Windows pods",
+        reason: "The API server rejects every other stopSignal of a Windows pod; the signals of Windows itself, such as CTRL_SHUTDOWN_EVENT, have no name in the API.",
+        remedy: "Remove stopSignal or set it to SIGTERM; an image can name a signal of Windows with STOPSIGNAL, such as CTRLSHUTDOWN.",
+        references: &[
+            "https://github.com/kubernetes/kubernetes/pull/130556",
+            "https://github.com/microsoft/hcsshim/blob/main/internal/signals/signal.go",
+        ],
+        tiers: &[fails("", Deny, Off)],
         checks: &[container(
             "lifecycle.stopSignal",
             &[case(Test::NoneOf(&["SIGTERM", "SIGKILL"]), 0)],
@@ -70,17 +71,19 @@ pub(super) const RULES: &[Rule] = &[
         .validate_only()],
         by_pod: None,
         guide: guide(include_str!("examples/WIN503.yaml")).note(
-            "Only /validate tells of it: in a cluster that does not have the field, the API server drops it before that.",
+            "In a cluster the API server itself rejects such a pod before /validate, or drops the field if \
+             the feature gate ContainerStopSignals is off, as it is by default. So the rule reports \
+             manifests, in transom check.",
         ),
     },
     Rule {
         code: "WIN504",
         name: "linux-shell",
         brief: "Windows images do not have this program",
-        reason: "Windows images have neither sh nor bash nor a /bin directory, so the container or its probe fails to start.",
-        remedy: "Call cmd /c, powershell or pwsh, or the program itself.",
+        reason: "Windows images have neither sh nor bash nor a /bin directory, so the container, its probe or its hook fails.",
+        remedy: "Call cmd /c, powershell or pwsh; Windows images have no /bin, so call a program of the image by its path there.",
         references: &[KEP, INTRO],
-        tiers: WARN,
+        tiers: &[fails("", Warn, Warn)],
         checks: &[
             container("command[0]", LINUX_SHELL),
             container("args[0]", LINUX_SHELL),
@@ -96,19 +99,33 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         code: "WIN505",
         name: "restart-all-containers",
-        brief: "the kubelet refuses it on Windows",
-        reason: "The kubelet refuses pods with the action RestartAllContainers on Windows nodes.",
-        remedy: "Use the action Restart, for the container itself.",
+        brief: "the pod fails instead, with Hyper-V isolation",
+        reason: "With process isolation all containers are restarted; with Hyper-V isolation the virtual machine of the pod goes away with them, and the pod ends as Failed.",
+        remedy: "Use the action Restart for the container itself, or process isolation.",
         references: &[
+            "https://github.com/kubernetes/kubernetes/issues/140187",
             "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-restart-rules",
         ],
-        tiers: DENY_OR_OFF,
+        tiers: &[fails("", Warn, Off)],
         checks: &[container(
             "restartPolicyRules[*].action",
-            &[case(Test::OneOf(&["RestartAllContainers"]), 0)],
+            &[case(
+                Test::By(
+                    Shape::Text,
+                    restarts_all_in_hyper_v,
+                    "is RestartAllContainers",
+                ),
+                0,
+            )],
         )],
         by_pod: None,
-        guide: guide(include_str!("examples/WIN505.yaml")),
+        guide: guide(include_str!("examples/WIN505.yaml"))
+            .fields(&[(
+                "spec.runtimeClassName",
+                "names a RuntimeClass of the cluster whose handler is for Hyper-V isolation, such as \
+                 runhcs-wcow-hypervisor",
+            )])
+            .never(&["pods whose RuntimeClass is not known, as in transom check"]),
     },
     Rule {
         code: "WIN506",
@@ -121,8 +138,8 @@ pub(super) const RULES: &[Rule] = &[
             "https://kubernetes.io/docs/concepts/containers/runtime-class/",
         ],
         tiers: &[
-            tier("with several containers", Warn, Deny),
-            tier("with one container", Warn, Off),
+            ignored("with several containers", Warn, Deny),
+            ignored("with one container", Warn, Off),
         ],
         checks: &[metadata(
             "annotations{experimental.windows.kubernetes.io/isolation-type}",
@@ -142,6 +159,15 @@ fn is_linux_shell(context: &Context<'_, '_, '_>, at: At) -> bool {
     };
     let word = word.split_whitespace().next().unwrap_or_default();
     word.starts_with("/bin/") || word.starts_with("/usr/bin/") || word == "sh" || word == "bash"
+}
+
+/// A RuntimeClass that is known for Hyper-V isolation: its pods are utility VMs, which do not
+/// survive the restart of all containers.
+fn restarts_all_in_hyper_v(context: &Context<'_, '_, '_>, at: At) -> bool {
+    let Context { pod, facts, .. } = context;
+    let class = pod.runtime_class.and_then(|at| pod.tape.text(at));
+    let class = class.and_then(|class| facts.runtime_classes.get(class));
+    pod.tape.text(at) == Some("RestartAllContainers") && class.is_some_and(|c| c.hyper_v)
 }
 
 fn is_crowded_hyper_v(context: &Context<'_, '_, '_>, at: At) -> bool {

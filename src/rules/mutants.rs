@@ -3,7 +3,7 @@
 //! Part of the program only with the feature `mutants`, which `just mutants` alone turns on.
 
 use super::check::{Case, Check, Skip, Test};
-use super::{Action, Rule, Tier};
+use super::{Action, Consequence, Rule, Tier};
 use crate::object::demand::Anchor;
 
 /// The number of the change; without it, there is none.
@@ -128,6 +128,16 @@ fn of_rule(rule: &'static Rule) -> Vec<(String, Rule)> {
                 }),
             ),
             ("when".to_owned(), Some(Tier { when, ..*tier })),
+            (
+                "consequence".to_owned(),
+                Some(Tier {
+                    consequence: match tier.consequence {
+                        Some(Consequence::Ignored) => Some(Consequence::Fails),
+                        _ => Some(Consequence::Ignored),
+                    },
+                    ..*tier
+                }),
+            ),
         ]
     });
     all.extend(
@@ -233,19 +243,27 @@ fn of_test(test: &Test) -> Vec<Test> {
         Test::Is(wanted) => vec![Test::Is(!wanted)],
         Test::OneOf(values) => less(values).map(Test::OneOf).collect(),
         Test::NoneOf(values) => less(values).map(Test::NoneOf).collect(),
-        Test::Under(values) => less(values).map(Test::Under).collect(),
+        Test::Under(roots, others) => {
+            let less_roots = less(roots).map(|roots| Test::Under(roots, others));
+            let less_others = less(others).map(|others| Test::Under(roots, others));
+            less_roots.chain(less_others).collect()
+        }
         Test::StartsWith(prefix) => vec![
             Test::StartsWith(&prefix[1..]),
             Test::StartsWith(&prefix[..prefix.len() - 1]),
         ],
-        Test::NonEmpty => vec![Test::Set, Test::Several],
+        Test::NonEmpty => vec![Test::Set, Test::Empty],
         Test::NotBlank => vec![Test::Set],
-        Test::Several => vec![Test::NonEmpty],
         Test::NumberOtherThan(usual) => vec![Test::NumberOtherThan(usual + 1)],
+        Test::ModeWithout(bits) => (0..9)
+            .filter(|bit| bits & (1 << bit) != 0)
+            .map(|bit| Test::ModeWithout(bits & !(1 << bit)))
+            .collect(),
+        Test::InHostProcess(inner) => vec![**inner],
         Test::Child(path, inner) => {
             let inner = of_test(inner).into_iter();
             inner.map(|inner| Test::Child(path, keep(inner))).collect()
         }
-        Test::Set | Test::Present | Test::By(..) => Vec::new(),
+        Test::Set | Test::Present | Test::Empty | Test::By(..) => Vec::new(),
     }
 }

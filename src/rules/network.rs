@@ -3,28 +3,38 @@
 use super::Action::{Deny, Repair, Warn};
 use super::check::{Case, Skip, TRUE, Test, case, pod};
 use super::guide::guide;
-use super::{Context, Found, KEP, Rule, Tier, tier};
+use super::{Context, Found, KEP, Rule, Tier, fails, ignored, runs};
+use crate::object::demand::Shape;
+use crate::object::{At, Value};
 
 const INTRO: &str = "https://kubernetes.io/docs/concepts/windows/intro/#compatibility-v1-pod";
 const NETWORK: &str = "https://kubernetes.io/docs/concepts/services-networking/windows-networking/";
+const DNS: &str =
+    "https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#dns-windows";
 const VALIDATION: &str = "https://kubernetes.io/docs/concepts/workloads/pods/#pod-os";
 
-const DENY: &[Tier] = &[tier("", Deny, Deny)];
-const WARN: &[Tier] = &[tier("", Warn, Warn)];
+const ORDINARY_OR_HOST_PROCESS: &[Tier] = &[
+    ignored("outside of HostProcess pods", Deny, Deny),
+    runs("in a HostProcess pod", Repair, Deny),
+];
+const TRUE_HERE: &[Case] = &[
+    case(Test::InHostProcess(&Test::Is(true)), 1),
+    case(Test::Is(true), 0),
+];
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
         code: "WIN201",
         name: "host-network",
         brief: "only HostProcess pods share the node's network, and they must",
-        reason: "Windows containers cannot join the network of their node; HostProcess containers run in it and cannot leave it.",
+        reason: "Other Windows pods get a network of their own, but the DNS servers of the node, so they cannot resolve cluster names; HostProcess containers run in the network of the node and cannot leave it.",
         remedy: "Remove hostNetwork and publish ports with a Service; in a HostProcess pod set it to true.",
         references: &[
             KEP,
             NETWORK,
             "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/3503-host-network-support-for-windows-pods",
         ],
-        tiers: DENY,
+        tiers: &[fails("", Deny, Deny)],
         checks: &[
             pod("hostNetwork", TRUE).skip(Skip::HostProcess),
             pod("hostNetwork", &[case(Test::Is(false), 0)]).skip(Skip::Ordinary),
@@ -36,12 +46,12 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         code: "WIN202",
         name: "host-pid",
-        brief: "Windows containers cannot see the node's processes",
-        reason: "Windows has no process namespace that a container could share with its node.",
-        remedy: "Remove hostPID; what needs the node's processes is a HostProcess pod.",
+        brief: "Windows has no process namespace to share with the node",
+        reason: "Windows has no process namespace that a container could share with its node; only HostProcess containers see the processes of the node, and they do without hostPID.",
+        remedy: "Remove hostPID; if the pod needs the node's processes, make it a HostProcess pod.",
         references: &[KEP, INTRO],
-        tiers: DENY,
-        checks: &[pod("hostPID", TRUE).refused()],
+        tiers: ORDINARY_OR_HOST_PROCESS,
+        checks: &[pod("hostPID", TRUE_HERE).refused()],
         by_pod: None,
         guide: guide(include_str!("examples/WIN202.yaml")),
     },
@@ -52,8 +62,8 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Windows has no IPC namespace that a container could share with its node.",
         remedy: "Remove hostIPC; to talk to a service of the node, mount its named pipe.",
         references: &[KEP, INTRO],
-        tiers: DENY,
-        checks: &[pod("hostIPC", TRUE).refused()],
+        tiers: ORDINARY_OR_HOST_PROCESS,
+        checks: &[pod("hostIPC", TRUE_HERE).refused()],
         by_pod: None,
         guide: guide(include_str!("examples/WIN203.yaml")),
     },
@@ -64,7 +74,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Windows has no process namespace that the containers of a pod could share.",
         remedy: "Remove it; let the containers talk over localhost or a shared volume.",
         references: &[KEP, INTRO],
-        tiers: &[tier("true", Deny, Deny), tier("false", Repair, Repair)],
+        tiers: &[ignored("true", Deny, Deny), runs("false", Repair, Repair)],
         checks: &[pod(
             "shareProcessNamespace",
             &[case(Test::Is(true), 0), case(Test::Is(false), 1)],
@@ -80,7 +90,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "User namespaces are a feature of the Linux kernel.",
         remedy: "Remove hostUsers.",
         references: &[VALIDATION],
-        tiers: &[tier("false", Deny, Deny), tier("true", Repair, Repair)],
+        tiers: &[ignored("false", Deny, Deny), runs("true", Repair, Repair)],
         checks: &[pod(
             "hostUsers",
             &[case(Test::Is(false), 0), case(Test::Is(true), 1)],
@@ -92,11 +102,11 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         code: "WIN206",
         name: "dns-policy",
-        brief: "Windows pods have no host network to resolve names with",
-        reason: "ClusterFirstWithHostNet is for pods on the node's network, which ordinary Windows pods cannot join.",
+        brief: "outside of the host network this is the same as ClusterFirst",
+        reason: "ClusterFirstWithHostNet is for pods in the network of the node. Windows pods other than HostProcess pods have a network of their own, and the kubelet treats the policy as ClusterFirst there.",
         remedy: "Use dnsPolicy: ClusterFirst.",
-        references: &[KEP, NETWORK],
-        tiers: DENY,
+        references: &[KEP, NETWORK, DNS],
+        tiers: &[ignored("", Warn, Deny)],
         checks: &[pod(
             "dnsPolicy",
             &[case(Test::OneOf(&["ClusterFirstWithHostNet"]), 0)],
@@ -109,17 +119,39 @@ pub(super) const RULES: &[Rule] = &[
         code: "WIN207",
         name: "dns-search",
         brief: "Windows uses one DNS suffix only",
-        reason: "The resolver of Windows pods knows a single DNS suffix, that of the pod's namespace; further search domains are not tried.",
-        remedy: "Write fully qualified names in the application, or keep one search domain.",
-        references: &[NETWORK],
-        tiers: WARN,
-        checks: &[pod("dnsConfig.searches", SEVERAL)],
+        reason: "Windows pods use the first DNS suffix only. The kubelet puts dnsConfig.searches after the suffixes of the cluster or the node, unless dnsPolicy is None.",
+        remedy: "Use fully qualified names in the application; with dnsPolicy: None, keep one search domain.",
+        references: &[NETWORK, DNS],
+        tiers: &[ignored("", Warn, Warn)],
+        checks: &[pod("dnsConfig.searches", SEARCHES), pod("dnsPolicy", READ)],
         by_pod: None,
-        guide: guide(include_str!("examples/WIN207.yaml")),
+        guide: guide(include_str!("examples/WIN207.yaml")).fields(&[(
+            "spec.dnsPolicy",
+            "is None, which lets the first element be used",
+        )]),
     },
 ];
 
-const SEVERAL: &[Case] = &[case(Test::Several, 0)];
+/// Read for the function below; never a finding by itself.
+const READ: &[Case] = &[];
+
+const SEARCHES: &[Case] = &[case(
+    Test::By(
+        Shape::List,
+        has_unused_search,
+        "is not empty; with dnsPolicy None: has more than one element",
+    ),
+    0,
+)];
+
+/// Windows uses the first suffix only. With any other policy than None the kubelet puts the
+/// cluster's or the node's suffixes first.
+fn has_unused_search(context: &Context<'_, '_, '_>, at: At) -> bool {
+    let pod = context.pod;
+    let policy = pod.spec.and_then(|spec| pod.tape.named(spec, "dnsPolicy"));
+    let is_none = policy.and_then(|at| pod.tape.text(at)) == Some("None");
+    matches!(pod.tape.entry(at).value, Value::List(len) if len > u32::from(is_none))
+}
 
 /// The API server refuses it whatever spec.os says.
 fn host_process_without_host_network(context: &Context<'_, '_, '_>, report: &mut dyn FnMut(Found)) {

@@ -3,7 +3,7 @@
 
 use super::Action::{Deny, Off, Warn};
 use super::guide::guide;
-use super::{Context, Found, KEP, Rule, tier};
+use super::{Context, Found, KEP, Rule, fails, runs};
 use crate::facts::Facts;
 use crate::os::{Os, build};
 
@@ -68,8 +68,8 @@ pub(super) const RULES: &[Rule] = &[
         remedy: "Make spec.os.name, the node selector, node affinity and the images agree; the values are linux and windows, in lower case.",
         references: &[ASSIGN],
         tiers: &[
-            tier("spec.os.name and node selectors disagree", Deny, Deny),
-            tier("other evidence disagrees", Warn, Warn),
+            fails("spec.os.name and node selectors disagree", Deny, Deny),
+            runs("other evidence disagrees", Warn, Warn),
         ],
         checks: &[],
         by_pod: None,
@@ -109,7 +109,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "All containers of a pod run on one node, and no node runs both Windows and Linux images.",
         remedy: "Split the pod in two, or use images for the same operating system.",
         references: &[KEP, ASSIGN],
-        tiers: &[tier("", Deny, Deny)],
+        tiers: &[fails("", Deny, Deny)],
         checks: &[],
         by_pod: None,
         guide: guide(include_str!("examples/WIN602.yaml"))
@@ -127,7 +127,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "With process isolation a Windows container runs only on a node of the same Windows release as its base image, and the cluster has no such node now.",
         remedy: "Use an image for a build that the cluster's nodes have, or add such nodes.",
         references: &[KEP, VERSIONS],
-        tiers: &[tier("", Warn, Warn)],
+        tiers: &[fails("", Warn, Warn)],
         checks: &[],
         by_pod: Some(no_matching_node),
         guide: guide(include_str!("examples/WIN603.yaml"))
@@ -145,7 +145,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Only hints speak for Windows, so the pod is left as it is and may land on a Linux node.",
         remedy: "Add nodeSelector {kubernetes.io/os: windows}, or linux if it is not for Windows.",
         references: &[ASSIGN],
-        tiers: &[tier("", Warn, Warn)],
+        tiers: &[runs("", Warn, Warn)],
         checks: &[],
         by_pod: None,
         guide: guide(include_str!("examples/WIN604.yaml"))
@@ -168,12 +168,12 @@ pub(super) const RULES: &[Rule] = &[
         remedy: "Use an image for the build that the pod selects, or select the build of the image (node.kubernetes.io/windows-build).",
         references: &[KEP, VERSIONS],
         tiers: &[
-            tier(
+            fails(
                 "another build than the pod's or another container's",
                 Deny,
                 Deny,
             ),
-            tier("any build but 10.0.17763", Off, Deny),
+            runs("any build but 10.0.17763", Off, Deny),
         ],
         checks: &[],
         by_pod: Some(other_builds),

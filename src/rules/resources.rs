@@ -1,9 +1,9 @@
 //! WIN4xx: resources.
 
-use super::Action::{Deny, Off, Warn};
-use super::check::{Case, PRESENT, SET, Test, case, container, pod};
+use super::Action::{Deny, Off, Repair, Warn};
+use super::check::{Case, SET, Test, case, container, pod};
 use super::guide::guide;
-use super::{Context, Found, KEP, Rule, Tier, tier};
+use super::{Context, Found, KEP, Rule, Tier, fails, runs};
 use crate::object::demand::Shape;
 use crate::object::{At, Tape, Value};
 
@@ -13,7 +13,7 @@ const RESOURCES: &str =
 const NO_RESOURCES: &[&str] = &["ephemeral containers, which cannot have resources"];
 const WITHOUT_LIMIT: &str = "is not set, nor a limit, which the API server takes for it";
 
-const OFF_OR_WARN: &[Tier] = &[tier("", Off, Warn)];
+const OFF_OR_WARN: &[Tier] = &[runs("", Off, Warn)];
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -23,7 +23,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Kubernetes offers no huge pages on Windows nodes: no node will ever have room for the pod.",
         remedy: "Ask for memory instead.",
         references: &[KEP, RESOURCES],
-        tiers: &[tier("", Deny, Deny)],
+        tiers: &[fails("", Deny, Deny)],
         checks: &[
             container("resources.limits{hugepages-*}", SET),
             container("resources.requests{hugepages-*}", SET),
@@ -35,11 +35,14 @@ pub(super) const RULES: &[Rule] = &[
         code: "WIN402",
         name: "pod-resources",
         brief: "Windows has no resources of a whole pod",
-        reason: "Limits of a whole pod need a cgroup around its containers; Windows has none.",
+        reason: "Limits of a whole pod need a cgroup around its containers; Windows has none, and the kubelet rejects the pod.",
         remedy: "Set resources on the containers.",
         references: &["https://github.com/kubernetes/kubernetes/pull/133046"],
-        tiers: &[tier("", Deny, Off)],
-        checks: &[pod("resources", PRESENT).refused()],
+        tiers: &[
+            fails("a request, a limit or a claim", Deny, Off),
+            runs("nothing", Repair, Off),
+        ],
+        checks: &[pod("resources", &[case(Test::Empty, 1), case(Test::Present, 0)]).refused()],
         by_pod: None,
         guide: guide(include_str!("examples/WIN402.yaml")),
     },

@@ -1,9 +1,9 @@
 //! WIN1xx: the security context.
 
 use super::Action::{Deny, Off, Repair, Warn};
-use super::check::{Case, NON_EMPTY, PRESENT, SET, Test, case, container, metadata, pod};
+use super::check::{Case, NON_EMPTY, SET, Test, case, container, metadata, pod};
 use super::guide::guide;
-use super::{Context, KEP, Rule, Tier, tier};
+use super::{Context, KEP, Rule, Tier, fails, ignored, runs, unprotected};
 use crate::object::At;
 use crate::object::demand::Shape;
 
@@ -14,8 +14,7 @@ const USER_NAME: &str =
 const HOST_PROCESS: &str =
     "https://kubernetes.io/docs/tasks/configure-pod-container/create-hostprocess-pod/";
 
-const DENY: &[Tier] = &[tier("", Deny, Deny)];
-const DENY_OR_HARMLESS: &[Tier] = &[tier("true", Deny, Deny), tier("false", Repair, Repair)];
+const IGNORED: &[Tier] = &[ignored("", Deny, Deny)];
 const TRUE_OR_FALSE: &[Case] = &[case(Test::Is(true), 0), case(Test::Is(false), 1)];
 
 pub(super) const RULES: &[Rule] = &[
@@ -26,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Windows identifies accounts by name and SID; a numeric user ID means nothing there.",
         remedy: "Remove it; to choose the account, set securityContext.windowsOptions.runAsUserName.",
         references: &[KEP, INTRO, USER_NAME],
-        tiers: DENY,
+        tiers: IGNORED,
         checks: &[
             pod("securityContext.runAsUser", SET).refused(),
             container("securityContext.runAsUser", SET).refused(),
@@ -41,7 +40,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Windows has no primary group with a numeric ID for a process.",
         remedy: "Remove it; grant access through the account in windowsOptions.runAsUserName or a gMSA.",
         references: &[KEP, INTRO],
-        tiers: DENY,
+        tiers: IGNORED,
         checks: &[
             pod("securityContext.runAsGroup", SET).refused(),
             container("securityContext.runAsGroup", SET).refused(),
@@ -53,19 +52,20 @@ pub(super) const RULES: &[Rule] = &[
         code: "WIN103",
         name: "run-as-non-root",
         brief: "the container cannot start as ContainerAdministrator",
-        reason: "On Windows the kubelet takes ContainerAdministrator for root and refuses to start it where runAsNonRoot is true; releases before 1.19 ignored the field.",
-        remedy: "Set windowsOptions.runAsUserName to ContainerUser, or take runAsNonRoot out.",
+        reason: "On Windows the kubelet treats ContainerAdministrator as root and does not start a container that runs as it when runAsNonRoot is true.",
+        remedy: "Set windowsOptions.runAsUserName to ContainerUser, or remove runAsNonRoot.",
         references: &[
             "https://github.com/kubernetes/kubernetes/issues/91414",
             "https://github.com/kubernetes/kubernetes/pull/91482",
+            "https://github.com/kubernetes/kubernetes/issues/112469",
         ],
         tiers: &[
-            tier(
+            fails(
                 "true for a container that runs as ContainerAdministrator",
                 Deny,
                 Deny,
             ),
-            tier("true otherwise", Off, Deny),
+            unprotected("true otherwise", Off, Deny),
         ],
         checks: &[
             pod("securityContext.runAsNonRoot", NON_ROOT),
@@ -75,7 +75,13 @@ pub(super) const RULES: &[Rule] = &[
         guide: guide(include_str!("examples/WIN103.yaml")).fields(&[(
             "spec.securityContext.windowsOptions.runAsUserName",
             "is ContainerAdministrator beside it; a container's own name comes before the pod's",
-        )]),
+        )])
+        .note(
+            "The kubelet takes the account from runAsUserName, or else from the user that the \
+             image names. Server Core images name none and run as ContainerAdministrator, so \
+             they start although runAsNonRoot is true; Nano Server images name ContainerUser. \
+             Releases before 1.19 ignored the field.",
+        ),
     },
     Rule {
         code: "WIN104",
@@ -84,8 +90,15 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Windows has no numeric groups that a process could be given.",
         remedy: "Remove it; grant access through the account in windowsOptions.runAsUserName or a gMSA.",
         references: &[KEP, INTRO],
-        tiers: DENY,
-        checks: &[pod("securityContext.supplementalGroups", SET).refused()],
+        tiers: &[
+            ignored("one or more groups", Deny, Deny),
+            runs("an empty list", Repair, Repair),
+        ],
+        checks: &[pod(
+            "securityContext.supplementalGroups",
+            &[case(Test::Empty, 1), case(Test::Set, 0)],
+        )
+        .refused()],
         by_pod: None,
         guide: guide(include_str!("examples/WIN104.yaml")),
     },
@@ -93,10 +106,10 @@ pub(super) const RULES: &[Rule] = &[
         code: "WIN105",
         name: "supplemental-groups-policy",
         brief: "Windows has no supplemental groups",
-        reason: "Windows has no numeric groups, so there is no policy of merging them to follow.",
+        reason: "Windows has no numeric groups to merge; the kubelet rejects pods with the policy Strict since Kubernetes 1.33.",
         remedy: "Remove it.",
         references: &[VALIDATION],
-        tiers: &[tier("Strict", Deny, Deny), tier("Merge", Repair, Repair)],
+        tiers: &[fails("Strict", Deny, Deny), runs("Merge", Repair, Repair)],
         checks: &[pod(
             "securityContext.supplementalGroupsPolicy",
             &[case(Test::OneOf(&["Merge"]), 1), case(Test::Set, 0)],
@@ -112,7 +125,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Files on Windows have access control lists, not a numeric group that a volume could be handed to.",
         remedy: "Remove it; grant the container's account access to the files instead.",
         references: &[KEP, INTRO],
-        tiers: DENY,
+        tiers: IGNORED,
         checks: &[
             pod("securityContext.fsGroup", SET).refused(),
             pod("securityContext.fsGroupChangePolicy", SET).refused(),
@@ -124,10 +137,10 @@ pub(super) const RULES: &[Rule] = &[
         code: "WIN107",
         name: "sysctls",
         brief: "Windows has no sysctls",
-        reason: "Sysctls are an interface of the Linux kernel.",
+        reason: "Sysctls are an interface of the Linux kernel; the kubelet of a Windows node rejects the pod.",
         remedy: "Remove them; tune the Windows image or its node.",
         references: &[KEP, INTRO],
-        tiers: DENY,
+        tiers: &[fails("", Deny, Deny)],
         checks: &[pod("securityContext.sysctls", NON_EMPTY).refused()],
         by_pod: None,
         guide: guide(include_str!("examples/WIN107.yaml")),
@@ -139,11 +152,14 @@ pub(super) const RULES: &[Rule] = &[
         reason: "SELinux is a module of the Linux kernel.",
         remedy: "Remove it; give the container a less privileged account with windowsOptions.runAsUserName.",
         references: &[KEP, INTRO],
-        tiers: DENY,
+        tiers: &[
+            ignored("an option or a change policy", Deny, Deny),
+            runs("seLinuxOptions without an option", Repair, Repair),
+        ],
         checks: &[
-            pod("securityContext.seLinuxOptions", PRESENT).refused(),
+            pod("securityContext.seLinuxOptions", OPTIONS).refused(),
             pod("securityContext.seLinuxChangePolicy", SET).refused(),
-            container("securityContext.seLinuxOptions", PRESENT).refused(),
+            container("securityContext.seLinuxOptions", OPTIONS).refused(),
         ],
         by_pod: None,
         guide: guide(include_str!("examples/WIN108.yaml")),
@@ -156,9 +172,9 @@ pub(super) const RULES: &[Rule] = &[
         remedy: "Remove the profile; give the container a less privileged account with windowsOptions.runAsUserName.",
         references: &[KEP, INTRO],
         tiers: &[
-            tier("a profile", Deny, Deny),
-            tier("Unconfined", Repair, Repair),
-            tier(
+            ignored("a profile", Deny, Deny),
+            runs("Unconfined", Repair, Repair),
+            ignored(
                 "an annotation that asks for a profile of the node",
                 Warn,
                 Warn,
@@ -183,9 +199,9 @@ pub(super) const RULES: &[Rule] = &[
         remedy: "Remove the profile; give the container a less privileged account with windowsOptions.runAsUserName.",
         references: &[KEP, INTRO],
         tiers: &[
-            tier("Localhost", Deny, Deny),
-            tier("RuntimeDefault, Unconfined", Repair, Repair),
-            tier(
+            ignored("Localhost", Deny, Deny),
+            runs("RuntimeDefault, Unconfined", Repair, Repair),
+            ignored(
                 "an annotation that asks for a profile of the node",
                 Warn,
                 Warn,
@@ -211,15 +227,16 @@ pub(super) const RULES: &[Rule] = &[
         name: "capabilities",
         brief: "Windows has no POSIX capabilities",
         reason: "POSIX capabilities divide the powers of the Linux superuser; Windows has no such thing.",
-        remedy: "Remove them; what needs the node's powers on Windows is a HostProcess container.",
+        remedy: "Remove them; if the pod needs the node itself, make it a HostProcess pod (windowsOptions.hostProcess and hostNetwork: true).",
         references: &[KEP, INTRO, HOST_PROCESS],
         tiers: &[
-            tier("add", Deny, Deny),
-            tier("drop alone, or nothing", Repair, Deny),
+            ignored("add", Deny, Deny),
+            runs("drop alone, nothing, or in a HostProcess pod", Repair, Deny),
         ],
         checks: &[container(
             "securityContext.capabilities",
             &[
+                case(Test::InHostProcess(&Test::Set), 1),
                 case(
                     Test::Child("securityContext.capabilities.add", &Test::NonEmpty),
                     0,
@@ -235,10 +252,10 @@ pub(super) const RULES: &[Rule] = &[
         code: "WIN112",
         name: "allow-privilege-escalation",
         brief: "Windows cannot control privilege escalation",
-        reason: "The field steers no_new_privs of the Linux kernel; Windows has no such switch.",
+        reason: "The field sets no_new_privs of the Linux kernel; Windows has no such switch.",
         remedy: "Remove it.",
         references: &[KEP, INTRO],
-        tiers: &[tier("true", Deny, Deny), tier("false", Repair, Deny)],
+        tiers: &[ignored("true", Deny, Deny), runs("false", Repair, Deny)],
         checks: &[container("securityContext.allowPrivilegeEscalation", TRUE_OR_FALSE).refused()],
         by_pod: None,
         guide: guide(include_str!("examples/WIN112.yaml")),
@@ -250,8 +267,19 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Windows cannot lift a container's isolation; what comes closest is a HostProcess container.",
         remedy: "Remove it; if the pod needs the node itself, make it a HostProcess pod (windowsOptions.hostProcess and hostNetwork: true).",
         references: &[KEP, INTRO, HOST_PROCESS],
-        tiers: DENY_OR_HARMLESS,
-        checks: &[container("securityContext.privileged", TRUE_OR_FALSE).refused()],
+        tiers: &[
+            ignored("true", Deny, Deny),
+            runs("false, or in a HostProcess pod", Repair, Repair),
+        ],
+        checks: &[container(
+            "securityContext.privileged",
+            &[
+                case(Test::InHostProcess(&Test::Is(true)), 1),
+                case(Test::Is(true), 0),
+                case(Test::Is(false), 1),
+            ],
+        )
+        .refused()],
         by_pod: None,
         guide: guide(include_str!("examples/WIN113.yaml")),
     },
@@ -262,7 +290,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "The field is about what of Linux's /proc a container sees; Windows has no /proc.",
         remedy: "Remove it.",
         references: &[KEP, INTRO],
-        tiers: &[tier("Unmasked", Deny, Deny), tier("Default", Repair, Deny)],
+        tiers: &[ignored("Unmasked", Deny, Deny), runs("Default", Repair, Deny)],
         checks: &[container(
             "securityContext.procMount",
             &[case(Test::OneOf(&["Default"]), 1), case(Test::Set, 0)],
@@ -278,7 +306,10 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Windows needs to write its registry and system files inside the container, so the root filesystem stays writable.",
         remedy: "Remove it, and do not rely on it: give the container a less privileged account (windowsOptions.runAsUserName: ContainerUser).",
         references: &[KEP, INTRO],
-        tiers: DENY_OR_HARMLESS,
+        tiers: &[
+            unprotected("true", Deny, Deny),
+            runs("false", Repair, Repair),
+        ],
         checks: &[container("securityContext.readOnlyRootFilesystem", TRUE_OR_FALSE).refused()],
         by_pod: None,
         guide: guide(include_str!("examples/WIN115.yaml")),
@@ -290,7 +321,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "ContainerAdministrator may change everything inside the container, which is more than most applications need and makes an escape from it easier.",
         remedy: "Set windowsOptions.runAsUserName to ContainerUser.",
         references: &[USER_NAME],
-        tiers: &[tier("", Off, Off)],
+        tiers: &[runs("", Off, Off)],
         checks: &[
             pod(
                 "securityContext.windowsOptions.runAsUserName",
@@ -312,7 +343,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "A HostProcess container runs on the node itself, with the powers of its account there.",
         remedy: "Run it as an ordinary container, or in a namespace that the configuration lists under hostProcess.namespaces.",
         references: &[HOST_PROCESS],
-        tiers: &[tier("", Off, Deny)],
+        tiers: &[runs("", Off, Deny)],
         checks: &[
             pod(
                 "securityContext.windowsOptions.hostProcess",
@@ -328,6 +359,8 @@ pub(super) const RULES: &[Rule] = &[
             .never(&["the namespaces that the configuration lists under hostProcess.namespaces"]),
     },
 ];
+
+const OPTIONS: &[Case] = &[case(Test::Empty, 1), case(Test::Present, 0)];
 
 const APP_ARMOR: &[Case] = &[
     case(

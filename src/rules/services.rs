@@ -3,7 +3,7 @@
 use super::Action::{Off, Warn};
 use super::check::{Case, Test, case, service};
 use super::guide::guide;
-use super::{Context, KEP, Rule, Tier, tier};
+use super::{Context, KEP, Rule, Tier, ignored, runs};
 use crate::object::At;
 use crate::object::demand::Shape;
 
@@ -15,7 +15,7 @@ const NOT_WINDOWS: &[&str] = &[
      windows does; transom scan sees which pods they select, the webhook does not",
 ];
 
-const OFF_OR_WARN: &[Tier] = &[tier("", Off, Warn)];
+const OFF_OR_WARN: &[Tier] = &[runs("", Off, Warn)];
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -25,7 +25,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "On Windows nodes the timeout of session affinity by client IP cannot be set.",
         remedy: "Leave timeoutSeconds at its default, 10800.",
         references: &[NETWORK],
-        tiers: OFF_OR_WARN,
+        tiers: &[ignored("", Off, Warn)],
         checks: &[service(
             "sessionAffinityConfig.clientIP.timeoutSeconds",
             &[case(Test::NumberOtherThan(10_800), 0)],

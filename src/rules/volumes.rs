@@ -1,20 +1,39 @@
 //! WIN3xx: volumes and their mounts.
 
 use super::Action::{Deny, Off, Warn};
-use super::check::{Case, NON_EMPTY, NOT_BLANK, PRESENT, SET, Skip, Test, case, container, pod};
+use super::check::{Case, NON_EMPTY, NOT_BLANK, PRESENT, Skip, Test, case, container, pod};
 use super::guide::guide;
-use super::{KEP, Rule, Tier, tier};
+use super::{Context, KEP, Rule, Tier, fails, ignored, runs, unprotected};
+use crate::object::demand::Shape;
+use crate::object::{At, Value};
 
 const STORAGE: &str = "https://kubernetes.io/docs/concepts/storage/windows-storage/";
 const HOST_PROCESS: &str =
     "https://kubernetes.io/docs/tasks/configure-pod-container/create-hostprocess-pod/";
 
-const DENY: &[Tier] = &[tier("", Deny, Deny)];
-const WARN: &[Tier] = &[tier("", Warn, Warn)];
-const WARN_OR_DENY: &[Tier] = &[tier("", Warn, Deny)];
-const DENY_OR_OFF: &[Tier] = &[tier("", Deny, Off)];
+const FAILS: &[Tier] = &[fails("", Deny, Deny)];
+const FAILS_SINCE_KEP: &[Tier] = &[fails("", Deny, Off)];
 
-const FILE_MODE: &[Case] = &[case(Test::NumberOtherThan(0o644), 0)];
+/// The rights to read a file.
+const READABLE: i64 = 0o444;
+const SECRET_MODE: &[Case] = &[
+    case(Test::ModeWithout(READABLE), 0),
+    case(Test::NumberOtherThan(0o644), 1),
+];
+const SECRET_ITEM_MODE: &[Case] = &[case(Test::ModeWithout(READABLE), 0), case(Test::Set, 1)];
+const OTHER_MODE: &[Case] = &[case(Test::NumberOtherThan(0o644), 1)];
+const OTHER_ITEM_MODE: &[Case] = &[case(Test::Set, 1)];
+const PROJECTED_MODE: &[Case] = &[
+    case(
+        Test::By(
+            Shape::Number,
+            hides_projected_secret,
+            "lacks one of the bits 0444 and the volume has a secret",
+        ),
+        0,
+    ),
+    case(Test::NumberOtherThan(0o644), 1),
+];
 /// The pipes of a Windows node.
 const PIPES: &str = r"\\.\pipe\";
 
@@ -22,15 +41,15 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         code: "WIN301",
         name: "sub-path",
-        brief: "subPath does not work everywhere on Windows",
-        reason: "Mounting a single file or a subdirectory of a volume works with containerd only, is documented as unsupported, and was the way of CVE-2023-3676, CVE-2023-3955 and CVE-2023-5528.",
+        brief: "subPath is documented as unsupported on Windows",
+        reason: "With containerd, files and directories of a volume can be mounted on Windows, but the Kubernetes documentation lists subPath as unsupported there. With Docker it did not work.",
         remedy: "Mount the whole volume in a directory of its own.",
         references: &[
             KEP,
             STORAGE,
-            "https://github.com/kubernetes/kubernetes/issues/119339",
+            "https://github.com/kubernetes/kubernetes/blob/master/test/e2e/storage/testsuites/subpath.go",
         ],
-        tiers: WARN_OR_DENY,
+        tiers: &[runs("", Off, Deny)],
         checks: &[
             container("volumeMounts[*].subPath", NOT_BLANK),
             container("volumeMounts[*].subPathExpr", NOT_BLANK),
@@ -42,10 +61,10 @@ pub(super) const RULES: &[Rule] = &[
         code: "WIN302",
         name: "mount-propagation",
         brief: "Windows mounts are always private",
-        reason: "Windows does not propagate mounts; the kubelet makes the mount private without a word.",
+        reason: "Windows does not propagate mounts; the kubelet makes the mount private.",
         remedy: "Remove mountPropagation, or set it to None.",
         references: &[KEP, STORAGE],
-        tiers: WARN_OR_DENY,
+        tiers: &[ignored("", Warn, Deny)],
         checks: &[container(
             "volumeMounts[*].mountPropagation",
             &[case(Test::OneOf(&["HostToContainer", "Bidirectional"]), 0)],
@@ -60,7 +79,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Windows containers cannot be given raw block devices.",
         remedy: "Mount the volume with volumeMounts and volumeMode: Filesystem.",
         references: &[KEP, STORAGE],
-        tiers: DENY,
+        tiers: FAILS,
         checks: &[container("volumeDevices", NON_EMPTY)],
         by_pod: None,
         guide: guide(include_str!("examples/WIN303.yaml")),
@@ -69,10 +88,10 @@ pub(super) const RULES: &[Rule] = &[
         code: "WIN304",
         name: "memory-medium",
         brief: "Windows has no memory-backed volumes",
-        reason: "Windows has no tmpfs: the data lands on the node's disk, where it was not meant to be.",
+        reason: "Windows has no tmpfs; the kubelet creates an ordinary directory, and the data is written to the disk of the node.",
         remedy: "Remove medium: Memory, or keep the data in the process.",
         references: &[KEP, STORAGE],
-        tiers: DENY,
+        tiers: &[unprotected("", Deny, Deny)],
         checks: &[pod(
             "volumes[*].emptyDir.medium",
             &[case(Test::OneOf(&["Memory"]), 0)],
@@ -87,7 +106,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Kubernetes offers no huge pages on Windows nodes.",
         remedy: "Use an emptyDir without a medium.",
         references: &[KEP, STORAGE],
-        tiers: DENY,
+        tiers: FAILS,
         checks: &[pod(
             "volumes[*].emptyDir.medium",
             &[case(Test::StartsWith("HugePages"), 0)],
@@ -99,30 +118,38 @@ pub(super) const RULES: &[Rule] = &[
         code: "WIN306",
         name: "file-mode",
         brief: "Windows ignores file modes",
-        reason: "Files on Windows have access control lists; the mode bits are ignored and every account in the container can read the file.",
-        remedy: "Remove the mode; keep the secret from accounts in other ways, such as a container of its own.",
+        reason: "Files on Windows have access control lists. Of the mode only a missing write bit of the owner counts, as the read-only attribute; every account in the container can read the file.",
+        remedy: "Remove the mode, and mount the secret only in containers whose accounts may all read it.",
         references: &[KEP, STORAGE],
-        tiers: WARN_OR_DENY,
+        tiers: &[
+            unprotected("a secret that some account may not read", Warn, Deny),
+            ignored("any other mode", Off, Deny),
+        ],
         checks: &[
-            pod("volumes[*].secret.defaultMode", FILE_MODE),
-            pod("volumes[*].secret.items[*].mode", SET),
-            pod("volumes[*].configMap.defaultMode", FILE_MODE),
-            pod("volumes[*].configMap.items[*].mode", SET),
-            pod("volumes[*].downwardAPI.defaultMode", FILE_MODE),
-            pod("volumes[*].downwardAPI.items[*].mode", SET),
-            pod("volumes[*].projected.defaultMode", FILE_MODE).skip(Skip::ServiceAccountVolume),
-            pod("volumes[*].projected.sources[*].secret.items[*].mode", SET)
+            pod("volumes[*].secret.defaultMode", SECRET_MODE),
+            pod("volumes[*].secret.items[*].mode", SECRET_ITEM_MODE),
+            pod("volumes[*].configMap.defaultMode", OTHER_MODE),
+            pod("volumes[*].configMap.items[*].mode", OTHER_ITEM_MODE),
+            pod("volumes[*].downwardAPI.defaultMode", OTHER_MODE),
+            pod("volumes[*].downwardAPI.items[*].mode", OTHER_ITEM_MODE),
+            pod("volumes[*].projected.defaultMode", PROJECTED_MODE)
                 .skip(Skip::ServiceAccountVolume),
             pod(
+                "volumes[*].projected.sources[*].secret.items[*].mode",
+                SECRET_ITEM_MODE,
+            )
+            .skip(Skip::ServiceAccountVolume),
+            pod(
                 "volumes[*].projected.sources[*].configMap.items[*].mode",
-                SET,
+                OTHER_ITEM_MODE,
             )
             .skip(Skip::ServiceAccountVolume),
             pod(
                 "volumes[*].projected.sources[*].downwardAPI.items[*].mode",
-                SET,
+                OTHER_ITEM_MODE,
             )
             .skip(Skip::ServiceAccountVolume),
+            pod("volumes[*].projected.sources[*].secret", READ),
         ],
         by_pod: None,
         guide: guide(include_str!("examples/WIN306.yaml"))
@@ -139,7 +166,7 @@ pub(super) const RULES: &[Rule] = &[
             STORAGE,
             "https://github.com/kubernetes/kubernetes/issues/56188",
         ],
-        tiers: DENY,
+        tiers: FAILS,
         checks: &[pod("volumes[*].nfs", PRESENT)],
         by_pod: None,
         guide: guide(include_str!("examples/WIN307.yaml")),
@@ -152,9 +179,9 @@ pub(super) const RULES: &[Rule] = &[
         remedy: "Use a persistentVolumeClaim of a storage class whose CSI driver supports Windows.",
         references: &[KEP, STORAGE],
         tiers: &[
-            tier("types for Linux only", Deny, Deny),
-            tier("iscsi, flexVolume", Warn, Off),
-            tier("csi", Off, Deny),
+            fails("types for Linux only", Deny, Deny),
+            runs("flexVolume", Warn, Off),
+            runs("csi", Off, Deny),
         ],
         checks: &[
             pod("volumes[*].cephfs", PRESENT),
@@ -168,7 +195,7 @@ pub(super) const RULES: &[Rule] = &[
             pod("volumes[*].portworxVolume", PRESENT),
             pod("volumes[*].photonPersistentDisk", PRESENT),
             pod("volumes[*].cinder", PRESENT),
-            pod("volumes[*].iscsi", &[case(Test::Present, 1)]),
+            pod("volumes[*].iscsi", PRESENT),
             pod("volumes[*].flexVolume", &[case(Test::Present, 1)]),
             pod("volumes[*].csi", &[case(Test::Present, 2)]),
         ],
@@ -182,7 +209,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "The container runtime cannot mount images as volumes on Windows.",
         remedy: "Copy the files into the container's image, or fetch them in an init container.",
         references: &["https://github.com/containerd/containerd/issues/11903"],
-        tiers: DENY_OR_OFF,
+        tiers: FAILS_SINCE_KEP,
         checks: &[pod("volumes[*].image", PRESENT)],
         by_pod: None,
         guide: guide(include_str!("examples/WIN309.yaml")),
@@ -196,7 +223,7 @@ pub(super) const RULES: &[Rule] = &[
         references: &[
             "https://kubernetes.io/docs/concepts/storage/volumes/#recursive-read-only-mounts",
         ],
-        tiers: DENY_OR_OFF,
+        tiers: FAILS_SINCE_KEP,
         checks: &[container(
             "volumeMounts[*].recursiveReadOnly",
             &[case(Test::OneOf(&["Enabled"]), 0)],
@@ -208,34 +235,21 @@ pub(super) const RULES: &[Rule] = &[
         code: "WIN311",
         name: "linux-host-path",
         brief: "Windows nodes do not have this directory",
-        reason: "The path is one of Linux nodes; on a Windows node it is missing, or an empty directory is made in its place.",
+        reason: "The directory belongs to Linux nodes; on a Windows node it is missing, or an empty one is created in its place.",
         remedy: r"Use a path of the Windows node such as C:\ProgramData, or a named pipe such as \\.\pipe\docker_engine.",
         references: &[KEP, STORAGE],
-        tiers: WARN,
+        tiers: &[runs("", Warn, Warn)],
         checks: &[pod(
             "volumes[*].hostPath.path",
-            &[case(
-                Test::Under(&[
-                    "/proc",
-                    "/sys",
-                    "/dev",
-                    "/run",
-                    "/var/run",
-                    "/etc",
-                    "/var/lib/kubelet",
-                    "/var/lib/docker",
-                    "/var/lib/containerd",
-                    "/var/log",
-                    "/boot",
-                    "/lib/modules",
-                    "/usr",
-                ]),
-                0,
-            )],
+            &[case(Test::Under(LINUX_DIRECTORIES, WINDOWS_DIRECTORIES), 0)],
         )
         .skip(Skip::HostProcess)],
         by_pod: None,
-        guide: guide(include_str!("examples/WIN311.yaml")),
+        guide: guide(include_str!("examples/WIN311.yaml")).note(
+            "Windows resolves a path without a drive on the drive of the kubelet, mostly C:. The \
+             kubelet uses /var/log and /var/lib/kubelet there as on Linux, and installers put \
+             /etc/kubernetes, /etc/cni and /run/flannel there.",
+        ),
     },
     Rule {
         code: "WIN312",
@@ -244,7 +258,7 @@ pub(super) const RULES: &[Rule] = &[
         reason: "Named pipe mounts are not supported in HostProcess containers, which see the node's pipes anyway.",
         remedy: r"Remove the volume and open the pipe by its path (\\.\pipe\…) directly.",
         references: &[HOST_PROCESS],
-        tiers: DENY_OR_OFF,
+        tiers: FAILS_SINCE_KEP,
         checks: &[pod(
             "volumes[*].hostPath.path",
             &[case(Test::StartsWith(PIPES), 0)],
@@ -254,3 +268,33 @@ pub(super) const RULES: &[Rule] = &[
         guide: guide(include_str!("examples/WIN312.yaml")),
     },
 ];
+
+/// Directories of Linux nodes.
+const LINUX_DIRECTORIES: &[&str] = &[
+    "/proc",
+    "/sys",
+    "/dev",
+    "/run",
+    "/var/run",
+    "/etc",
+    "/var/lib/docker",
+    "/var/lib/containerd",
+    "/boot",
+    "/lib/modules",
+    "/usr",
+];
+
+/// Directories below them that installers create on Windows nodes, too.
+const WINDOWS_DIRECTORIES: &[&str] = &["/run/flannel", "/etc/kubernetes", "/etc/cni"];
+
+/// Read for the function below; never a finding by itself.
+const READ: &[Case] = &[];
+
+/// The default mode of a projected volume that projects a secret.
+fn hides_projected_secret(context: &Context<'_, '_, '_>, at: At) -> bool {
+    let tape = context.pod.tape;
+    let sources = tape.up(at).and_then(|volume| tape.named(volume, "sources"));
+    let mut sources = sources.into_iter().flat_map(|list| tape.children(list));
+    matches!(tape.entry(at).value, Value::Int(mode) if mode & READABLE != READABLE)
+        && sources.any(|source| tape.named(source, "secret").is_some())
+}

@@ -73,6 +73,7 @@ impl Knowledge {
     pub fn add_object(&mut self, kind: Known, object: &str) -> Result<(), Unreadable> {
         let Object {
             metadata,
+            handler,
             scheduling,
             spec,
         } = serde_json::from_str(object)?;
@@ -85,7 +86,7 @@ impl Knowledge {
             }
             Known::RuntimeClass => {
                 let node_selector = scheduling.unwrap_or_default().node_selector;
-                let known = RuntimeClassFacts { node_selector };
+                let known = RuntimeClassFacts::new(&handler, node_selector);
                 self.facts.runtime_classes.insert(name, known);
             }
             Known::Node => {
@@ -112,6 +113,9 @@ impl Knowledge {
 struct Object<'p> {
     #[serde(borrow)]
     metadata: Meta<'p>,
+    /// Of a RuntimeClass.
+    #[serde(borrow, default)]
+    handler: Cow<'p, str>,
     #[serde(default)]
     scheduling: Option<Scheduling>,
     #[serde(default)]

@@ -87,14 +87,14 @@ fn pods_and_the_templates_of_daemon_sets_are_repaired() {
 #[test]
 fn a_refused_field_is_a_denial_and_nothing_is_repaired_beside_it() {
     let spec = format!(
-        "hostPID: true{HARMLESS}\n  volumeMounts:\n  - {{name: v, mountPath: /v, subPath: s}}"
+        "hostPID: true{HARMLESS}\n  volumeMounts:\n  - {{name: v, mountPath: /v, mountPropagation: HostToContainer}}"
     );
     assert_eq!(
         lines(&checked(&pod(&spec))),
         [
             "5:3 deny WIN202 spec.hostPID",
             "11:7 warn WIN113 spec.containers[0].securityContext.privileged",
-            "13:32 warn WIN301 spec.containers[0].volumeMounts[0].subPath",
+            "13:32 warn WIN302 spec.containers[0].volumeMounts[0].mountPropagation",
         ]
     );
 }
@@ -120,7 +120,7 @@ containers:
 - name: main
   image: mcr.microsoft.com/windows/nanoserver:ltsc2022
   volumeMounts:
-  - {name: v, mountPath: 'C:\\v', subPath: s}";
+  - {name: v, mountPath: 'C:\\v', mountPropagation: HostToContainer}";
     let report = checked(&pod(spec));
     let evidence = report.findings[0].evidence.as_deref().unwrap();
     assert_eq!(

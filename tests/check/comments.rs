@@ -23,7 +23,7 @@ fn oddities(report: &FileReport) -> Vec<String> {
         .collect()
 }
 
-/// A pod with WIN101 in line 8, WIN301 in lines 13 and 17, and WIN104 in line 9.
+/// A pod with WIN101 in line 8, WIN302 in lines 13 and 17, and WIN104 in line 9.
 const POD: &str = "\
 apiVersion: v1
 kind: Pod
@@ -37,11 +37,11 @@ spec:
   containers:
   - name: one
     volumeMounts:
-    - {name: v, mountPath: 'C:\\v', subPath: s}
+    - {name: v, mountPath: 'C:\\v', mountPropagation: HostToContainer}
   - name: two
     volumeMounts:
     - name: v
-      subPath: s
+      mountPropagation: HostToContainer
 ";
 
 fn at(line: usize, behind: &str) -> String {
@@ -63,8 +63,8 @@ fn the_pod_of_these_tests_has_four_findings() {
         [
             "8:5 deny WIN101 spec.securityContext.runAsUser",
             "9:5 deny WIN104 spec.securityContext.supplementalGroups",
-            "13:36 warn WIN301 spec.containers[0].volumeMounts[0].subPath",
-            "17:7 warn WIN301 spec.containers[1].volumeMounts[0].subPath",
+            "13:36 warn WIN302 spec.containers[0].volumeMounts[0].mountPropagation",
+            "17:7 warn WIN302 spec.containers[1].volumeMounts[0].mountPropagation",
         ]
     );
 }
@@ -93,17 +93,17 @@ fn behind_a_field_and_above_it() {
 /// A comment holds for everything below the key, or the element of a list, that it is about.
 #[test]
 fn everything_below() {
-    let reason = "# transom: ignore[WIN301, WIN101] legacy";
+    let reason = "# transom: ignore[WIN302, WIN101] legacy";
     for (line, want) in [
-        (4, &["WIN101", "WIN301", "WIN301"][..]),
+        (4, &["WIN101", "WIN302", "WIN302"][..]),
         (7, &["WIN101"]),
-        (10, &["WIN301", "WIN301"]),
-        (11, &["WIN301"]),
-        (12, &["WIN301"]),
-        (13, &["WIN301"]),
-        (14, &["WIN301"]),
-        (16, &["WIN301"]),
-        (17, &["WIN301"]),
+        (10, &["WIN302", "WIN302"]),
+        (11, &["WIN302"]),
+        (12, &["WIN302"]),
+        (13, &["WIN302"]),
+        (14, &["WIN302"]),
+        (16, &["WIN302"]),
+        (17, &["WIN302"]),
         // Nothing below, beside it, or in the other container.
         (3, &[]),
         (6, &[]),
@@ -124,7 +124,7 @@ fn everything_below() {
 
 #[test]
 fn before_the_first_line_it_holds_for_the_document() {
-    let comment = "# transom: ignore[WIN301] legacy\n";
+    let comment = "# transom: ignore[WIN302] legacy\n";
     for head in [
         comment.to_owned(),
         format!("{comment}---\n"),
@@ -132,11 +132,11 @@ fn before_the_first_line_it_holds_for_the_document() {
     ] {
         let text = format!("{head}{POD}---\n{POD}");
         let report = checked(&text);
-        assert_eq!(ignored(&report), ["WIN301", "WIN301"], "{text}");
+        assert_eq!(ignored(&report), ["WIN302", "WIN302"], "{text}");
         assert_eq!(
             lines(&report)
                 .iter()
-                .filter(|l| l.contains(" warn WIN301"))
+                .filter(|l| l.contains(" warn WIN302"))
                 .count(),
             2
         );
@@ -164,10 +164,10 @@ fn beginnings_of_codes_name_all_their_rules() {
     for (names, want) in [
         ("WIN1", &["WIN101", "WIN104"][..]),
         ("win1", &["WIN101", "WIN104"]),
-        ("WIN10, WIN3", &["WIN101", "WIN104", "WIN301", "WIN301"]),
-        ("WIN", &["WIN101", "WIN104", "WIN301", "WIN301"]),
-        ("WIN30", &["WIN301", "WIN301"]),
-        ("win301", &["WIN301", "WIN301"]),
+        ("WIN10, WIN3", &["WIN101", "WIN104", "WIN302", "WIN302"]),
+        ("WIN", &["WIN101", "WIN104", "WIN302", "WIN302"]),
+        ("WIN30", &["WIN302", "WIN302"]),
+        ("win302", &["WIN302", "WIN302"]),
     ] {
         let text = above(4, &format!("# transom: ignore[{names}] legacy"));
         let report = checked(&text);

@@ -127,7 +127,7 @@ fn encodings_change_nothing() {
                     "allowPrivilegeEscalation: false",
                     "capabilities",
                     "readOnlyRootFilesystem: true",
-                    "subPath: web.config",
+                    "mountPropagation: HostToContainer",
                 ]
             );
         }

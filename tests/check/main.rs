@@ -48,7 +48,7 @@ spec:
         image: registry.example/app:1
         securityContext: {privileged: false}
         volumeMounts:
-        - {name: a, mountPath: 'C:\\a', subPath: b}
+        - {name: a, mountPath: 'C:\\a', mountPropagation: HostToContainer}
 ";
 
 #[test]
@@ -60,7 +60,7 @@ fn findings_have_places() {
         [
             "11:9 deny WIN101 spec.template.spec.securityContext.runAsUser",
             "15:27 warn WIN113 spec.template.spec.containers[0].securityContext.privileged",
-            "17:40 warn WIN301 spec.template.spec.containers[0].volumeMounts[0].subPath",
+            "17:40 warn WIN302 spec.template.spec.containers[0].volumeMounts[0].mountPropagation",
         ]
     );
     let told = |i: usize| {
@@ -69,7 +69,7 @@ fn findings_have_places() {
     };
     assert_eq!(told(0), "runAsUser: 1000");
     assert_eq!(told(1), "privileged: false");
-    assert_eq!(told(2), "subPath: b");
+    assert_eq!(told(2), "mountPropagation: HostToContainer");
     let first = &report.findings[0];
     assert_eq!(first.value.as_deref(), Some("1000"));
     assert!(first.evidence.as_deref().unwrap().ends_with("windows"));

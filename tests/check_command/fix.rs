@@ -136,7 +136,7 @@ fn what_comes_from_stdin_goes_to_stdout() {
     let both = format!("{REPAIRED}---\n{WARNED}");
     for (text, code, word) in [
         (REPAIRED, 0, "fixed 1 object in 1 file"),
-        (&both, 0, "WIN301"),
+        (&both, 0, "WIN302"),
         ("kind: [", 2, "not YAML"),
         ("a: \r\n", 2, "no Kubernetes object"),
     ] {
@@ -156,7 +156,7 @@ fn what_comes_from_stdin_goes_to_stdout() {
     }
     let got = place.check_stdin(&both, &["--fix", "--output-file=out.txt"]);
     assert!(got.stdout.starts_with(FIXED));
-    assert!(place.read("out.txt").contains("WIN301") && !got.stderr.contains("WIN301"));
+    assert!(place.read("out.txt").contains("WIN302") && !got.stderr.contains("WIN302"));
     let mut command = super::program::transom(place.0.path());
     command.args(["check", "--diff", "-"]).stdin(Stdio::piped());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());

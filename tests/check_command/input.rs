@@ -10,7 +10,7 @@ fn files_are_told_in_the_order_in_which_they_are_given() {
     let got = place.check(&["b.yaml", "a.yaml"]);
     assert_eq!(
         got.found(),
-        ["b.yaml:9 deny WIN101", "a.yaml:9 warn WIN301"]
+        ["b.yaml:9 deny WIN101", "a.yaml:9 warn WIN302"]
     );
     assert_eq!(got.code, 1);
 }
@@ -55,7 +55,7 @@ fn directories_are_read_with_all_that_is_below_them_in_the_order_of_names() {
     let want = [
         "deploy/a/b/c.yaml:9 deny WIN101",
         "deploy/a/j.json:2 deny WIN201",
-        "deploy/z.yml:9 warn WIN301",
+        "deploy/z.yml:9 warn WIN302",
     ];
     assert_eq!(place.check(&["deploy"]).found(), want);
     assert_eq!(place.check(&["-f", "deploy/", "-R"]).found(), want);
@@ -90,7 +90,7 @@ fn the_flag_of_kubectl_may_be_repeated_and_hold_several() {
         ("c/d.yaml", REPAIRED),
     ]);
     let got = place.check(&["--filename", "a.yaml,b.yaml", "-f", "c"]);
-    assert_eq!(got.codes(), ["WIN101", "WIN301", "WIN112"]);
+    assert_eq!(got.codes(), ["WIN101", "WIN302", "WIN112"]);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn all_documents_of_a_stream_are_looked_at() {
         "---\n# Source: shop/templates/service.yaml\n{service}---\n# Source: empty\n---\n{DENIED}---\n{WARNED}"
     );
     let got = place.check_stdin(&stream, &["-"]);
-    assert_eq!(got.codes(), ["WIN101", "WIN301"]);
+    assert_eq!(got.codes(), ["WIN101", "WIN302"]);
     assert_eq!(got.found()[0], "<stdin>:17 deny WIN101");
 }
 
@@ -192,7 +192,7 @@ fn a_broken_manifest_in_a_directory_is_an_error() {
     let got = place.check(&["d"]);
     assert_eq!(
         got.found(),
-        ["d/bad.yaml error", "d/good.yaml:9 warn WIN301"]
+        ["d/bad.yaml error", "d/good.yaml:9 warn WIN302"]
     );
     assert_eq!(got.code, 2);
 }
@@ -240,7 +240,7 @@ mod unix {
         symlink("web.yaml", place.path("deploy/xweb.yaml")).unwrap();
         let got = place.check(&["deploy", "-q"]);
         let want = [
-            "deploy/shop.yaml:9 warn WIN301",
+            "deploy/shop.yaml:9 warn WIN302",
             "deploy/web.yaml:9 deny WIN101",
         ];
         assert_eq!(
@@ -258,7 +258,7 @@ mod unix {
         let pipe = place.pipe("d/pipe.yaml");
         assert_eq!(place.check(&["d"]).codes(), ["WIN101"]);
         let writer = std::thread::spawn(move || fs::write(pipe, WARNED).unwrap());
-        assert_eq!(place.check(&["d/pipe.yaml"]).codes(), ["WIN301"]);
+        assert_eq!(place.check(&["d/pipe.yaml"]).codes(), ["WIN302"]);
         writer.join().unwrap();
     }
 

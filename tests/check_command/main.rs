@@ -39,7 +39,7 @@ spec:
       containers: [{name: main, image: app}]
 ";
 
-/// The cluster warns of it: WIN301 in line 9.
+/// The cluster warns of it: WIN302 in line 9.
 const WARNED: &str = "\
 apiVersion: v1
 kind: Pod
@@ -49,7 +49,7 @@ spec:
   containers:
   - name: main
     image: app
-    volumeMounts: [{name: a, mountPath: 'C:\\a', subPath: b}]
+    volumeMounts: [{name: a, mountPath: 'C:\\a', mountPropagation: HostToContainer}]
 ";
 
 /// The cluster repairs it: WIN112 in line 8.

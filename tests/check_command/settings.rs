@@ -81,7 +81,7 @@ fn the_profile_wins_over_the_configuration() {
     let got = place.check(&["shop.yaml", "--profile", "kep-116"]);
     let found = got.found();
     assert!(
-        found.contains(&"shop.yaml:9 deny WIN301".to_owned()),
+        found.contains(&"shop.yaml:9 deny WIN302".to_owned()),
         "{found:?}"
     );
     assert_eq!(got.code, 1);
@@ -95,16 +95,21 @@ fn rules_are_selected_and_ignored_by_code_name_and_prefix() {
         let files = ["a.yaml", "b.yaml", "c.yaml"];
         place.check(&[&files, args].concat()).codes()
     };
-    assert_eq!(codes(&[]), ["WIN101", "WIN301", "WIN112"]);
-    assert_eq!(codes(&["--select", "WIN3"]), ["WIN301"]);
+    assert_eq!(codes(&[]), ["WIN101", "WIN302", "WIN112"]);
+    assert_eq!(codes(&["--select", "WIN3"]), ["WIN302"]);
     assert_eq!(
         codes(&["--select", "win112,run-as-user"]),
         ["WIN101", "WIN112"]
     );
     let args = [
-        "--select", "WIN1", "--select", "sub-path", "--ignore", "WIN101",
+        "--select",
+        "WIN1",
+        "--select",
+        "mount-propagation",
+        "--ignore",
+        "WIN101",
     ];
-    assert_eq!(codes(&args), ["WIN301", "WIN112"]);
+    assert_eq!(codes(&args), ["WIN302", "WIN112"]);
     assert_eq!(codes(&["--ignore", "WIN1,WIN3"]), [""; 0]);
     assert_eq!(place.check(&["a.yaml", "--ignore", "WIN101"]).code, 0);
 }
@@ -156,12 +161,12 @@ fn a_selection_changes_no_decision() {
 fn pods_without_evidence_are_for_the_system_that_is_assumed() {
     let place = Place::new(&[("a.yaml", UNMARKED), ("b.yaml", WARNED)]);
     let codes = |args: &[&str]| place.check(&[&["a.yaml", "b.yaml"], args].concat()).codes();
-    assert_eq!(codes(&[]), ["WIN301"]);
-    assert_eq!(codes(&["--assume-os", "windows"]), ["WIN101", "WIN301"]);
-    assert_eq!(codes(&["--assume-os=linux"]), ["WIN301"]);
+    assert_eq!(codes(&[]), ["WIN302"]);
+    assert_eq!(codes(&["--assume-os", "windows"]), ["WIN101", "WIN302"]);
+    assert_eq!(codes(&["--assume-os=linux"]), ["WIN302"]);
     let labels = "--namespace-labels=team=shop,transom.dev/os=windows";
-    assert_eq!(codes(&[labels]), ["WIN101", "WIN301"]);
-    assert_eq!(codes(&[labels, "--assume-os", "linux"]), ["WIN301"]);
+    assert_eq!(codes(&[labels]), ["WIN101", "WIN302"]);
+    assert_eq!(codes(&[labels, "--assume-os", "linux"]), ["WIN302"]);
     place
         .check(&["a.yaml", "--assume-os", "plan9"])
         .refused(&["windows", "linux"]);

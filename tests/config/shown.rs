@@ -36,6 +36,9 @@ fn what_is_shown_means_the_same() {
         "evidence: {acting: [windows-text], images: {hint: {words: [], tags: ['0x10', '1e3', 'null']}}}",
         "placement: {osLabelKey: a/b, tolerations: [{key: os, operator: Exists}, {key: a.b/c, value: 'off', builds: [10.0.1, 10.0.2]}], setPodOS: never, repair: no}",
         "placement: {tolerations: []}\nhostProcess: {namespaces: [a]}",
+        "ignoredFields: warn",
+        "ignoredFields: repair\nrules: {WIN113: warn, run-as-user: deny}",
+        "ignoredFields: warn\nprofile: kep-116",
     ] {
         let written = Written::read(&config(yaml)).unwrap();
         let policy = Policy::of(&written).unwrap();
@@ -80,7 +83,7 @@ fn every_value_says_where_it_comes_from() {
             "WIN308",
             [
                 "WIN308: deny",
-                "# default; linux-volume-type; iscsi, flexVolume: warn; csi: off",
+                "# default; linux-volume-type; flexVolume: warn; csi: off",
             ],
         ),
         (
@@ -92,6 +95,36 @@ fn every_value_says_where_it_comes_from() {
         ("effect", ["effect: NoExecute", "# config.yaml:10"]),
         ("operator", ["operator: Equal", "# default"]),
         ("repair", ["repair: true", "# default"]),
+    ] {
+        assert_eq!(line(&text, key), want, "{text}");
+    }
+}
+
+#[test]
+fn reports_which_actions_ignored_fields_lowers() {
+    let text = shown("ignoredFields: warn\nrules:\n  WIN113: deny\n  WIN106: warn\n");
+    for (key, want) in [
+        ("ignoredFields", ["ignoredFields: warn", "# config.yaml:3"]),
+        (
+            "WIN101",
+            ["WIN101: warn", "# ignoredFields: warn; run-as-user"],
+        ),
+        (
+            "WIN112",
+            [
+                "WIN112: warn",
+                "# ignoredFields: warn; allow-privilege-escalation; false: repair",
+            ],
+        ),
+        ("WIN106", ["WIN106: warn", "# config.yaml:6; fs-group"]),
+        (
+            "WIN113",
+            [
+                "WIN113: deny",
+                "# config.yaml:5; privileged; false, or in a HostProcess pod: repair",
+            ],
+        ),
+        ("WIN307", ["WIN307: deny", "# default; nfs"]),
     ] {
         assert_eq!(line(&text, key), want, "{text}");
     }
@@ -153,8 +186,20 @@ fn what_was_probably_not_meant_is_told() {
              (exemptions.namespaces)",
         ),
         (
-            "rules: {sub-path: warn, WIN302: deny}",
-            "3:19: rules.sub-path: changes nothing: warn is the default of profile current",
+            "rules: {mount-propagation: warn, WIN301: deny}",
+            "3:28: rules.mount-propagation: changes nothing: warn is the default of profile current",
+        ),
+        (
+            "profile: kep-116\nignoredFields: warn",
+            "4:16: ignoredFields: changes nothing: profile kep-116 does not use it",
+        ),
+        (
+            "ignoredFields: repair\nplacement: {repair: false}",
+            "3:16: ignoredFields: has the effect of warn: placement.repair is false, so no field is removed",
+        ),
+        (
+            "ignoredFields: warn\nrules: {WIN101: warn}",
+            "4:17: rules.WIN101: changes nothing: ignoredFields makes it warn already",
         ),
         (
             "hostProcess: {namespaces: [a]}",
@@ -172,6 +217,9 @@ fn what_was_meant_is_not_told() {
         "rules: {WIN301: deny, WIN113: repair, WIN308: warn}",
         "profile: kep-116\nrules: {WIN301: warn}\nhostProcess: {namespaces: [a]}",
         "exemptions: {namespaces: [kube-system, a]}\nnamespaces: {b: {mode: warn}}",
+        "ignoredFields: warn",
+        "ignoredFields: repair\nrules: {WIN101: warn}",
+        "ignoredFields: deny\nprofile: kep-116",
     ] {
         assert_eq!(advised(yaml), [""; 0], "{yaml}");
     }

@@ -9,7 +9,7 @@ use transom::decision::Endpoint;
 use transom::facts::Facts;
 use transom::policy::Policy;
 
-const ALLOWED: &str = "ignorable: [WIN301, host-network, WIN112, WIN601, WIN604]";
+const ALLOWED: &str = "ignorable: [WIN302, host-network, WIN112, WIN601, WIN604]";
 
 fn ignoring(mut object: Value, annotations: Value) -> Value {
     merge(
@@ -19,9 +19,9 @@ fn ignoring(mut object: Value, annotations: Value) -> Value {
     object
 }
 
-fn sub_path() -> Value {
+fn mount_propagation() -> Value {
     windows(json!({"containers": [container("main", json!({
-        "volumeMounts": [{"name": "a", "mountPath": "/a", "subPath": "b"}],
+        "volumeMounts": [{"name": "a", "mountPath": "/a", "mountPropagation": "HostToContainer"}],
     }))]}))
 }
 
@@ -39,27 +39,30 @@ const REASON: &str = "the share is read by one process, ticket 17";
 fn silences_a_rule_that_may_be_ignored_in_every_kind() {
     for kind in KINDS {
         let object = ignoring(
-            object_of(kind, sub_path()),
-            json!({"transom.dev/ignore.WIN301": REASON}),
+            object_of(kind, mount_propagation()),
+            json!({"transom.dev/ignore.WIN302": REASON}),
         );
-        let answer = validate(&object, &format!("{ALLOWED}\nrules: {{WIN301: deny}}"));
+        let answer = validate(&object, &format!("{ALLOWED}\nrules: {{WIN302: deny}}"));
         assert!(answer.allowed, "{kind}");
         assert_eq!(answer.warnings(), [""; 0], "{kind}");
-        let path = format!("{}.containers[0].volumeMounts[0].subPath", spec_path(kind));
-        assert_eq!(answer.findings(), [format!("ignore WIN301 {path}")]);
+        let path = format!(
+            "{}.containers[0].volumeMounts[0].mountPropagation",
+            spec_path(kind)
+        );
+        assert_eq!(answer.findings(), [format!("ignore WIN302 {path}")]);
         let audit = &answer.response["auditAnnotations"];
-        assert_eq!(audit["findings"], format!("WIN301 ignore {path}"));
-        assert_eq!(audit["ignored"], format!("WIN301: {REASON}"));
+        assert_eq!(audit["findings"], format!("WIN302 ignore {path}"));
+        assert_eq!(audit["ignored"], format!("WIN302: {REASON}"));
     }
 }
 
 /// By code and by name, on both sides.
 #[test]
 fn rules_go_by_code_or_name() {
-    for key in ["WIN301", "sub-path"] {
-        for allowed in ["WIN301", "sub-path"] {
+    for key in ["WIN302", "mount-propagation"] {
+        for allowed in ["WIN302", "mount-propagation"] {
             let object = ignoring(
-                pod(sub_path()),
+                pod(mount_propagation()),
                 json!({format!("transom.dev/ignore.{key}"): "r"}),
             );
             let answer = validate(&object, &format!("ignorable: [{allowed}]"));
@@ -72,25 +75,30 @@ fn rules_go_by_code_or_name() {
 #[test]
 fn has_no_effect_where_the_configuration_does_not_let_it() {
     for (yaml, annotation, reason, why) in [
-        ("", "WIN301", "r", "does not let WIN301 be ignored"),
+        ("", "WIN302", "r", "does not let WIN302 be ignored"),
         (
-            "ignorable: [WIN302]",
-            "WIN301",
+            "ignorable: [WIN301]",
+            "WIN302",
             "r",
-            "does not let WIN301 be ignored",
+            "does not let WIN302 be ignored",
         ),
-        ("", "sub-path", "r", "does not let WIN301 be ignored"),
-        (ALLOWED, "WIN301", "", "write the reason as its value"),
-        (ALLOWED, "WIN301", "  ", "write the reason as its value"),
+        (
+            "",
+            "mount-propagation",
+            "r",
+            "does not let WIN302 be ignored",
+        ),
+        (ALLOWED, "WIN302", "", "write the reason as its value"),
+        (ALLOWED, "WIN302", "  ", "write the reason as its value"),
         (ALLOWED, "WIN999", "r", "there is no such rule"),
         (ALLOWED, "win301", "r", "there is no such rule"),
     ] {
         let annotation = format!("transom.dev/ignore.{annotation}");
-        let object = ignoring(pod(sub_path()), json!({&annotation: reason}));
+        let object = ignoring(pod(mount_propagation()), json!({&annotation: reason}));
         let answer = validate(&object, yaml);
         assert_eq!(
             answer.findings(),
-            ["warn WIN301 spec.containers[0].volumeMounts[0].subPath"]
+            ["warn WIN302 spec.containers[0].volumeMounts[0].mountPropagation"]
         );
         let told: Vec<_> = answer
             .warnings()
@@ -110,7 +118,7 @@ fn an_annotation_without_a_finding_is_silent() {
     for yaml in ["", ALLOWED] {
         let object = ignoring(
             pod(windows(json!({}))),
-            json!({"transom.dev/ignore.WIN301": "r"}),
+            json!({"transom.dev/ignore.WIN302": "r"}),
         );
         let answer = validate(&object, yaml);
         assert_eq!(answer.warnings(), [""; 0], "{yaml}");
@@ -125,7 +133,7 @@ fn an_annotation_without_a_finding_is_silent() {
 
 #[test]
 fn only_the_named_rule_is_silenced() {
-    let mut spec = sub_path();
+    let mut spec = mount_propagation();
     spec["hostNetwork"] = json!(true);
     spec["hostPID"] = json!(true);
     let object = ignoring(
@@ -144,14 +152,14 @@ fn only_the_named_rule_is_silenced() {
 /// A workload's own annotation is not one of its pods.
 #[test]
 fn the_template_counts_and_not_the_workload() {
-    let mut object = object_of("Deployment", sub_path());
-    object["metadata"]["annotations"] = json!({"transom.dev/ignore.WIN301": "r"});
+    let mut object = object_of("Deployment", mount_propagation());
+    object["metadata"]["annotations"] = json!({"transom.dev/ignore.WIN302": "r"});
     let answer = validate(&object, ALLOWED);
     assert_eq!(answer.warn.len(), 1);
-    let told = "transom: transom.dev/ignore.WIN301 has no effect: it belongs to the metadata of the pod template";
+    let told = "transom: transom.dev/ignore.WIN302 has no effect: it belongs to the metadata of the pod template";
     assert!(answer.warnings().contains(&told), "{:?}", answer.warnings());
     // In both places it is in the right one.
-    let both = ignoring(object, json!({"transom.dev/ignore.WIN301": "r"}));
+    let both = ignoring(object, json!({"transom.dev/ignore.WIN302": "r"}));
     let answer = validate(&both, ALLOWED);
     assert_eq!(answer.warnings(), [""; 0]);
     assert_eq!(answer.ignore.len(), 1);
@@ -208,8 +216,8 @@ fn the_api_server_still_has_its_word() {
 #[test]
 fn long_reasons_are_cut_in_the_audit_log() {
     let object = ignoring(
-        pod(sub_path()),
-        json!({"transom.dev/ignore.WIN301": "x".repeat(100_000)}),
+        pod(mount_propagation()),
+        json!({"transom.dev/ignore.WIN302": "x".repeat(100_000)}),
     );
     let answer = validate(&object, ALLOWED);
     let audit = answer.response["auditAnnotations"]["ignored"]
@@ -225,7 +233,7 @@ fn the_configuration_names_rules_that_there_are() {
             .unwrap_err()
             .to_string()
     };
-    assert!(error("ignorable: [WIN301, WIN999]").contains("ignorable[1]"));
-    assert!(error("ignorable: [WIN301, sub-path]").contains("ignorable[1]"));
+    assert!(error("ignorable: [WIN302, WIN999]").contains("ignorable[1]"));
+    assert!(error("ignorable: [WIN302, mount-propagation]").contains("ignorable[1]"));
     assert!(error("ignorable:").contains("nothing is written here"));
 }

@@ -9,6 +9,7 @@ mod daemonsets;
 mod ephemeral;
 mod exemptions;
 mod guard;
+mod ignored_fields;
 mod ignores;
 mod learnt;
 mod messages;

@@ -327,7 +327,7 @@ fn adding_os_makes_old_findings_new() {
     );
     let message = answer.message();
     assert!(
-        message.contains("It asks for nothing, but the API server refuses"),
+        message.contains("The pod loses nothing without it, but the API server rejects"),
         "{message}"
     );
     assert!(

@@ -1,6 +1,8 @@
 //! `spec.os`, the repair of harmless values that makes it hold, and the configured actions.
 
-use crate::common::{KINDS, OS, ask_with, create, namespace, object_of, pod, pod_spec, policy};
+use crate::common::{
+    KINDS, OS, ask_with, create, merge, namespace, object_of, pod, pod_spec, policy,
+};
 use crate::{
     container, is_silent, labelled, mutate, patched_paths, secured, validate, windows, windows_os,
 };
@@ -68,8 +70,15 @@ fn harmless() -> Vec<(&'static str, Value)> {
             "WIN110",
             json!({"securityContext": {"seccompProfile": {"type": "RuntimeDefault"}}}),
         ),
+        (
+            "WIN104",
+            json!({"securityContext": {"supplementalGroups": []}}),
+        ),
+        ("WIN108", json!({"securityContext": {"seLinuxOptions": {}}})),
+        ("WIN108", secured(json!({"seLinuxOptions": {}}))),
         ("WIN204", json!({"shareProcessNamespace": false})),
         ("WIN205", json!({"hostUsers": true})),
+        ("WIN402", json!({"resources": {}})),
         (
             "WIN109",
             secured(json!({"appArmorProfile": {"type": "Unconfined"}})),
@@ -96,6 +105,43 @@ fn harmless() -> Vec<(&'static str, Value)> {
         ("WIN114", secured(json!({"procMount": "Default"}))),
         ("WIN115", secured(json!({"readOnlyRootFilesystem": false}))),
     ]
+}
+
+/// What a HostProcess pod has anyway. The chart of the metrics exporter for Windows renders hostPID.
+#[test]
+fn repairs_what_host_process_pods_have_anyway() {
+    let host_process = json!({
+        "hostNetwork": true,
+        "securityContext": {"windowsOptions": {"hostProcess": true, "runAsUserName": "NT AUTHORITY\\SYSTEM"}},
+    });
+    for (code, fields) in [
+        ("WIN202", json!({"hostPID": true})),
+        ("WIN203", json!({"hostIPC": true})),
+        ("WIN113", secured(json!({"privileged": true}))),
+        (
+            "WIN111",
+            secured(json!({"capabilities": {"add": ["NET_ADMIN"]}})),
+        ),
+    ] {
+        for base in [
+            windows(host_process.clone()),
+            windows_os(host_process.clone()),
+        ] {
+            for kind in ["Pod", "DaemonSet"] {
+                let mut spec = base.clone();
+                merge(&mut spec, &fields);
+                let object = object_of(kind, spec);
+                let what = format!("{kind} {fields}");
+                let mutated = mutate(&object);
+                assert!(mutated.allowed, "{what}");
+                assert_eq!(mutated.repair.len(), 1, "{what}");
+                assert!(mutated.repair[0].starts_with(code), "{what}");
+                let patched = mutated.patched(&object);
+                assert_eq!(pod_spec(&patched)["os"]["name"], "windows", "{what}");
+                is_silent(&what, &validate(&patched));
+            }
+        }
+    }
 }
 
 #[test]

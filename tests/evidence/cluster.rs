@@ -55,6 +55,7 @@ fn known() -> Facts {
             .iter()
             .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
             .collect(),
+        ..RuntimeClassFacts::default()
     };
     let platforms = |list: &[Option<Os>]| ImageFacts {
         platforms: list

@@ -60,7 +60,7 @@ fn container(name: String) -> impl Strategy<Value = Value> {
             json!({"env": [{"name": "A", "value": "b"}]}),
             json!({"resources": {"limits": {"memory": "1Gi"}}}),
             json!({"resources": {"limits": {"hugepages-2Mi": "2Mi"}}}),
-            json!({"volumeMounts": [{"name": "v", "mountPath": "/a", "subPath": "b"}]}),
+            json!({"volumeMounts": [{"name": "v", "mountPath": "/a", "mountPropagation": "HostToContainer"}]}),
             json!({"volumeMounts": [{"name": "v", "mountPath": "/a", "readOnly": true}]}),
             json!({"volumeDevices": [{"name": "v", "devicePath": "/dev/a"}]}),
             json!({"livenessProbe": {"exec": {"command": ["bash"]}}}),

@@ -37,7 +37,7 @@ pub(super) const EARLIER: Document = Document {
                     "A volume cannot be mounted in some containers of a pod and not in others.",
                     "works since Windows Server 2019",
                 ),
-                by("FlexVolumes do not work.", &["WIN308: iscsi, flexVolume"]),
+                by("FlexVolumes do not work.", &["WIN308: flexVolume"]),
                 none(
                     "A volume plugin for SMB is proposed.",
                     "works: persistent volumes of the CSI driver smb.csi.k8s.io",

@@ -86,8 +86,8 @@ pub(super) const KEP: Document = Document {
                 ),
                 none("Conformance tests pass with Windows images.", PROJECT),
                 by(
-                    "Storage: flexVolume for SMB and iSCSI, azureFile and azureDisk in the tree.",
-                    &["WIN308: iscsi, flexVolume"],
+                    "Storage: flexVolume with the drivers for SMB and iSCSI, azureFile and azureDisk in the tree.",
+                    &["WIN308: flexVolume"],
                 ),
             ],
         },
