@@ -23,7 +23,7 @@ const POD: &[Field] = &[
     field(&["hostIPC"], &["true"]),
     field(&["hostUsers"], &["true", "false"]),
     field(&["shareProcessNamespace"], &["true", "false"]),
-    field(&["resources"], &[r#"{"limits":{"cpu":"1"}}"#]),
+    field(&["resources"], &["{}", r#"{"limits":{"cpu":"1"}}"#]),
     field(&[SC, "appArmorProfile"], APP_ARMOR),
     field(&[SC, "seLinuxOptions"], SE_LINUX),
     field(&[SC, "seLinuxChangePolicy"], &[r#""Recursive""#]),
