@@ -8,6 +8,7 @@ use super::{Case, Endpoint, Finding};
 use crate::mode::Mode;
 use crate::os;
 use crate::patch::{MAX_REMOVED, Operation, Patch};
+use crate::policy::Policy;
 use crate::review::Operation as Verb;
 use crate::rules::{Action, Hit};
 use crate::workload::Kind;
