@@ -84,7 +84,6 @@ impl Known {
             images: map(&self.images, image),
             runtime_classes: map(&self.runtime_classes, class),
             windows_pods: self.windows_pods.clone(),
-            ..Facts::default()
         }
     }
 }
