@@ -292,7 +292,7 @@ impl Default for HintImages {
     fn default() -> Self {
         Self {
             words: strings(&["windows", "iis"]),
-            tags: strings(&["1809", "1903", "1909", "20H2"]),
+            tags: strings(&["windows", "win"]),
         }
     }
 }
@@ -365,7 +365,8 @@ pub struct TolerationConfig {
     /// The taint's effect; empty for all three.
     #[serde(default)]
     pub effect: EffectName,
-    /// Only for pods of these Windows builds, and for pods whose build is unknown; empty for all.
+    /// Only for pods that can run on nodes of these Windows builds, and for pods whose build is unknown;
+    /// empty for all.
     #[serde(default)]
     #[schemars(inner(regex(pattern = r"^10\.0\.[0-9]+$")))]
     pub builds: Vec<String>,

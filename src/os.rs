@@ -12,6 +12,7 @@ mod decisive;
 mod declared;
 mod hint;
 pub(crate) mod image;
+pub(crate) mod selection;
 mod source;
 pub(crate) mod system;
 pub(crate) mod text;
@@ -28,11 +29,12 @@ use image::ImagePatterns;
 use text::is_windows_text;
 
 pub(crate) use acting::class_os;
+pub use build::{Build, runs_on};
 pub use cel::{Condition, chart_template};
 pub(crate) use declared::detect_service;
 pub(crate) use hint::{WINDOWS_TAINTS, is_adrift};
 pub use source::Source;
-pub use system::{BETA_OS_LABEL, BUILD_LABEL, OS_LABEL, Os};
+pub use system::{BETA_OS_LABEL, BUILD_LABEL, OS_LABEL, OS_SKU_LABEL, Os};
 
 /// One piece of evidence.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,8 @@ use crate::facts::Taint;
 use crate::field::write_token;
 use crate::object::demand::Role;
 use crate::object::{At, Tape};
-use crate::os::{Os, build};
+use crate::os::selection::Hosts;
+use crate::os::{Build, Os};
 use crate::workload::Pod;
 
 pub(crate) use learn::Learning;
@@ -67,8 +68,8 @@ pub(crate) struct Toleration {
     pub(crate) value: String,
     /// Empty: every effect.
     pub(crate) effect: String,
-    /// Only for pods of these builds, or of an unknown one; empty: for all.
-    pub(crate) builds: Vec<String>,
+    /// Only for pods that can run on nodes of these builds, or whose build is unknown; empty: for all.
+    pub(crate) builds: Vec<Build>,
     /// As it is added.
     pub(crate) json: String,
 }
@@ -95,7 +96,7 @@ impl Toleration {
         operator: Operator,
         value: String,
         effect: &str,
-        builds: Vec<String>,
+        builds: Vec<Build>,
     ) -> Self {
         Self {
             json: json([
@@ -127,10 +128,9 @@ impl Toleration {
         format!("{key}{separator}{value}:{effect}")
     }
 
-    /// Whether pods of this build get it; those of an unknown one get all.
-    fn is_for(&self, build: Option<&str>) -> bool {
-        self.builds.is_empty()
-            || build.is_none_or(|build| self.builds.iter().any(|own| own == build))
+    /// Whether it is for nodes of one of these builds, or of any.
+    fn is_for(&self, is_wanted: impl Fn(Build) -> bool) -> bool {
+        self.builds.is_empty() || self.builds.iter().any(|own| is_wanted(*own))
     }
 
     /// Whether it tolerates all that the other one does, on whatever build.
@@ -189,8 +189,8 @@ impl PlacementPolicy {
         learning.is_some_and(|learning| learning.takes(&toleration.key, &toleration.value))
     }
 
-    /// Whether a Windows pod is given what tolerates this taint, if it is for this build. `shared` is what all
-    /// Windows nodes are tainted with.
+    /// Whether a Windows pod that can run on a node of this build is given what tolerates this taint of
+    /// it. `shared` is what all Windows nodes are tainted with.
     pub(crate) fn tolerates(
         &self,
         taint: &Taint,
@@ -198,17 +198,22 @@ impl PlacementPolicy {
         shared: &[Toleration],
     ) -> bool {
         let wanted = Toleration::of_taint(taint);
-        let own = self.tolerations.iter().filter(|own| own.is_for(build));
+        let build = build.and_then(Build::parse);
+        let is_own = |own: Build| build.is_none_or(|build| own == build);
+        let own = self.tolerations.iter().filter(|own| own.is_for(is_own));
         let learnt = shared.iter().filter(|learnt| self.learns(learnt));
         own.chain(learnt).any(|given| given.covers(&wanted))
     }
 
-    /// The configured tolerations for a pod of this build, with their places in the list.
+    /// The configured tolerations for the nodes that a pod can run on, with their places in the list.
     fn tolerations_for(&self, pod: &Pod<'_, '_>) -> impl Iterator<Item = (usize, &Toleration)> {
         let by_build = self.tolerations.iter().any(|t| !t.builds.is_empty());
-        let build = by_build.then(|| build::of_pod(pod)).flatten();
+        let hosts = by_build.then(|| Hosts::of(pod)).flatten();
         let all = self.tolerations.iter().enumerate();
-        all.filter(move |(_, toleration)| toleration.is_for(build))
+        all.filter(move |(_, toleration)| match &hosts {
+            Some(hosts) => toleration.is_for(|build| hosts.contain(build)),
+            None => true,
+        })
     }
 }
 

@@ -20,7 +20,7 @@ use crate::facts::Facts;
 use crate::mode::Mode;
 use crate::object::trie::Trie;
 use crate::os::image::ImagePatterns;
-use crate::os::{Condition, EvidencePolicy, OS_LABEL, Os, WINDOWS_TAINTS};
+use crate::os::{Build, Condition, EvidencePolicy, OS_LABEL, Os, WINDOWS_TAINTS};
 use crate::placement::{Learning, Operator, PlacementPolicy, Selector, Toleration};
 use crate::review::fields;
 use crate::rules::{self, Action, Profile, Rule, RuleId};
@@ -255,5 +255,8 @@ fn toleration(config: TolerationConfig) -> Toleration {
         EffectName::NoExecute => "NoExecute",
         EffectName::Any => "",
     };
-    Toleration::new(config.key, operator, config.value, effect, config.builds)
+    // They are valid, which `check` has seen to.
+    let builds = config.builds.iter().filter_map(|build| Build::parse(build));
+    let builds = builds.collect();
+    Toleration::new(config.key, operator, config.value, effect, builds)
 }

@@ -112,7 +112,7 @@ const TABLE: &[Row] = &[
     ("WIN602", "mixed-os", &[Deny], &[Deny]),
     ("WIN603", "no-matching-node", &[Warn], &[Warn]),
     ("WIN604", "unplaced", &[Warn], &[Warn]),
-    // another build, any build but 10.0.17763
+    // a build that does not run there, any build but 10.0.17763
     ("WIN605", "build-mismatch", &[Deny, Off], &[Deny, Deny]),
     ("WIN701", "session-affinity-timeout", &[Off], &[Warn]),
     ("WIN702", "external-traffic-policy-local", &[Off], &[Warn]),

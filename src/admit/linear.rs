@@ -11,7 +11,7 @@ use super::admit;
 use crate::decision::Endpoint;
 use crate::facts::{Facts, ImageFacts, NodeFacts, Platform, RuntimeClassFacts, Taint};
 use crate::object::visits;
-use crate::os::{BUILD_LABEL, OS_LABEL, Os};
+use crate::os::{BUILD_LABEL, OS_LABEL, OS_SKU_LABEL, Os};
 use crate::policy::Policy;
 use crate::review::{self, encode};
 use crate::rules;
@@ -78,6 +78,14 @@ const LISTS: &[(&str, Lengthen)] = &[
             REQUIRED,
             1,
             |_| json!({"matchExpressions": [expression(BUILD_LABEL, "NotIn", n)]}),
+        );
+    }),
+    ("values of AKS releases", |pod, n| {
+        push(
+            pod,
+            REQUIRED,
+            1,
+            |_| json!({"matchExpressions": [expression(OS_SKU_LABEL, "NotIn", n)]}),
         );
     }),
     ("values of operating systems", |pod, n| {

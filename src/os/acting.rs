@@ -3,8 +3,9 @@
 //! Affinity and known nodes are in `affinity`; what is declared weighs less, and is in `declared`.
 
 use super::affinity::{affinity, known_node};
+use super::build::is_windows_sku;
 use super::image::Certainty;
-use super::system::{BUILD_LABEL, Os};
+use super::system::{BUILD_LABEL, OS_SKU_LABEL, Os};
 use super::{Between, Conflict, Evidence, EvidencePolicy, Source, evidence};
 use crate::facts::{Facts, RuntimeClassFacts};
 use crate::object::At;
@@ -21,6 +22,10 @@ pub(super) fn windows(
         .or_else(|| {
             let (at, _) = pod.selector(BUILD_LABEL)?;
             evidence(windows, Source::Build, at)
+        })
+        .or_else(|| {
+            let (at, sku) = pod.selector(OS_SKU_LABEL)?;
+            evidence(windows.filter(|_| is_windows_sku(sku)), Source::Build, at)
         })
         .or_else(|| affinity(pod, policy).filter(|e| e.os == Os::Windows))
         .or_else(|| known_node(pod, facts).filter(|e| e.os == Os::Windows))
@@ -49,7 +54,7 @@ pub(super) fn windows_options(pod: &Pod<'_, '_>, pass: impl Fn(At) -> bool) -> O
 /// The OS that the node selector of a RuntimeClass names, unless it names both.
 pub(crate) fn class_os(class: &RuntimeClassFacts, policy: &EvidencePolicy) -> Option<Os> {
     let mut systems = class.node_selector.iter().filter_map(|(key, value)| {
-        if key == BUILD_LABEL {
+        if key == BUILD_LABEL || key == OS_SKU_LABEL && is_windows_sku(value) {
             Some(Os::Windows)
         } else {
             Os::parse(value).filter(|_| policy.is_os_label(key))

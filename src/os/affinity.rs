@@ -1,6 +1,7 @@
 //! Node affinity as evidence: to the OS label, to a Windows build, to known nodes.
 
-use super::system::{BUILD_LABEL, HOSTNAME_LABEL, Os};
+use super::build::is_windows_sku;
+use super::system::{BUILD_LABEL, HOSTNAME_LABEL, OS_SKU_LABEL, Os};
 use super::{Evidence, EvidencePolicy, Source, evidence};
 use crate::facts::Facts;
 use crate::object::demand::Anchor::Spec;
@@ -113,14 +114,15 @@ fn restriction(tape: &Tape<'_>, expressions: At, policy: &EvidencePolicy) -> Opt
         let key = tape.child_text(expression, Role::Key)?;
         let operator = tape.child_text(expression, Role::Operator)?;
         let values = tape.child(expression, Role::Values);
-        let all_are = |os: Os| {
+        let all = |passes: &dyn Fn(&str) -> bool| {
             values.is_some_and(|values| {
                 tape.children(values).next().is_some()
                     && tape
                         .children(values)
-                        .all(|value| tape.text(value) == Some(os.name()))
+                        .all(|value| tape.text(value).is_some_and(passes))
             })
         };
+        let all_are = |os: Os| all(&|value| value == os.name());
         if key == BUILD_LABEL {
             return match operator {
                 "In" | "Exists" | "Gt" | "Lt" => {
@@ -128,6 +130,14 @@ fn restriction(tape: &Tape<'_>, expressions: At, policy: &EvidencePolicy) -> Opt
                 }
                 _ => None,
             };
+        }
+        if key == OS_SKU_LABEL {
+            let windows = operator == "In" && all(&is_windows_sku);
+            return evidence(
+                Some(Os::Windows).filter(|_| windows),
+                Source::Build,
+                expression,
+            );
         }
         if !policy.is_os_label(key) {
             return None;
@@ -155,7 +165,8 @@ pub(super) fn decides(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> bool {
             .into_iter()
             .flat_map(|at| tape.children(at))
             .filter_map(|expression| tape.child_text(expression, Role::Key));
-        let decides = |key: &str| policy.is_os_label(key) || key == HOSTNAME_LABEL;
+        let decides =
+            |key: &str| policy.is_os_label(key) || [HOSTNAME_LABEL, OS_SKU_LABEL].contains(&key);
         tape.child(term, Role::MatchFields).is_some() || keys.any(decides)
     })
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::EvidencePolicy;
 use super::image::ImagePatterns;
-use super::system::{BETA_OS_LABEL, BUILD_LABEL, OS_LABEL};
+use super::system::{BETA_OS_LABEL, BUILD_LABEL, OS_LABEL, OS_SKU_LABEL};
 
 pub use chart::chart_template;
 
@@ -140,7 +140,7 @@ fn evidence(slots: &Slots<'_>) -> String {
     [
         "has(s.os) && s.os.name != 'linux'".to_owned(),
         format!(
-            "has(s.nodeSelector) && ('{BUILD_LABEL}' in s.nodeSelector || {})",
+            "has(s.nodeSelector) && ('{BUILD_LABEL}' in s.nodeSelector || '{OS_SKU_LABEL}' in s.nodeSelector || {})",
             os_selected(slots, "windows")
         ),
         "has(s.securityContext) && has(s.securityContext.windowsOptions)".to_owned(),
@@ -179,7 +179,7 @@ fn os_selected(slots: &Slots<'_>, os: &str) -> String {
 fn node_affinity() -> String {
     // All values have to name Windows, so the first one tells.
     let expression = format!(
-        "e.key == '{BUILD_LABEL}' && !(e.operator in ['NotIn', 'DoesNotExist']) \
+        "e.key in ['{BUILD_LABEL}', '{OS_SKU_LABEL}'] && !(e.operator in ['NotIn', 'DoesNotExist']) \
          || e.operator == 'In' && has(e.values) && size(e.values) > 0 && e.values[0] == 'windows'"
     );
     let speaks = |term: &str| {

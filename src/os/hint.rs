@@ -3,7 +3,7 @@
 use super::acting::{named_image, windows_options};
 use super::affinity::{self, preferred};
 use super::image::Certainty;
-use super::system::{BETA_OS_LABEL, HOSTNAME_LABEL, OS_LABEL, Os};
+use super::system::{BETA_OS_LABEL, HOSTNAME_LABEL, OS_LABEL, OS_SKU_LABEL, Os};
 use super::{Evidence, EvidencePolicy, Source, evidence};
 use crate::object::demand::Role;
 use crate::workload::{Kind, Pod};
@@ -27,6 +27,7 @@ pub(crate) fn is_adrift(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> bool {
         OS_LABEL,
         BETA_OS_LABEL,
         HOSTNAME_LABEL,
+        OS_SKU_LABEL,
         policy.os_label_key.as_str(),
     ];
     // The API server has merged a RuntimeClass' node selector into a pod, but into no template.

@@ -9,7 +9,7 @@ pub enum Source {
     NodeSelector,
     /// `windowsOptions` of the pod or a container.
     WindowsOptions,
-    /// The Windows build, in the node selector or required affinity.
+    /// The Windows build or release (AKS), in the node selector or required affinity.
     Build,
     /// Required node affinity to the OS label.
     RequiredAffinity,

@@ -9,6 +9,9 @@ pub(crate) const HOSTNAME_LABEL: &str = "kubernetes.io/hostname";
 /// The label of Windows nodes that tells their build, such as `10.0.20348`.
 pub const BUILD_LABEL: &str = "node.kubernetes.io/windows-build";
 
+/// The label of AKS nodes that tells their release, such as `Windows2022`, or `Ubuntu`.
+pub const OS_SKU_LABEL: &str = "kubernetes.azure.com/os-sku";
+
 /// An operating system of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Os {

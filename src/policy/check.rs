@@ -6,13 +6,12 @@
 use std::collections::HashMap;
 
 use super::names::{
-    is_build, is_label_key, is_label_value, is_namespace, is_repository, is_repository_part,
-    is_tag, is_word,
+    is_label_key, is_label_value, is_namespace, is_repository, is_repository_part, is_tag, is_word,
 };
 use crate::config::{
     ActionName, Config, ImageConfig, OperatorName, PlacementConfig, Problem, TolerationConfig,
 };
-use crate::os::{BETA_OS_LABEL, BUILD_LABEL, OS_LABEL};
+use crate::os::{BETA_OS_LABEL, BUILD_LABEL, Build, OS_LABEL, OS_SKU_LABEL};
 use crate::rules::Rule;
 use crate::yaml::Path;
 
@@ -141,7 +140,7 @@ fn placement(config: &PlacementConfig, problems: &mut Vec<Problem>) {
     let key = config.os_label_key.as_str();
     let wrong = match key {
         BETA_OS_LABEL => Some("is the label of long ago"),
-        BUILD_LABEL => Some("is the label of Windows builds"),
+        BUILD_LABEL | OS_SKU_LABEL => Some("is a label of Windows builds"),
         key => (!is_label_key(key)).then_some("is not a label key"),
     };
     if let Some(wrong) = wrong {
@@ -182,6 +181,8 @@ fn toleration(path: &str, config: &TolerationConfig, problems: &mut Vec<Problem>
         wrong("value", format!("{value:?} is not the value of a taint"));
     }
     each(&format!("{path}.builds"), builds, problems, |build| {
-        (!is_build(build)).then_some("is not a Windows build such as 10.0.17763")
+        Build::of_label(build)
+            .is_none()
+            .then_some("is not a Windows build such as 10.0.17763")
     });
 }

@@ -60,9 +60,3 @@ pub(super) fn is_repository_part(text: &str) -> bool {
     let may = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_./".contains(&b);
     text.bytes().all(may)
 }
-
-/// `10.0.17763`.
-pub(super) fn is_build(build: &str) -> bool {
-    let number = build.strip_prefix("10.0.").unwrap_or_default();
-    !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
-}

@@ -5,9 +5,13 @@ use super::Action::{Deny, Off, Warn};
 use super::guide::guide;
 use super::{Context, Found, KEP, Rule, fails, runs};
 use crate::facts::Facts;
-use crate::os::{Os, build};
+use crate::os::selection::{Selection, widened};
+use crate::os::{Build, Os, build, runs_on};
 
 const ASSIGN: &str = "https://kubernetes.io/docs/concepts/windows/user-guide/#ensuring-os-specific-workloads-land-on-the-appropriate-container-host";
+
+const CONTAINERD: &str =
+    "https://github.com/containerd/platforms/blob/v1.0.0-rc.5/platform_windows_compat.go";
 
 const VERSIONS: &str = "https://learn.microsoft.com/virtualization/windowscontainers/deploy-containers/version-compatibility";
 
@@ -52,10 +56,10 @@ const IMAGES_WITHOUT_NODE: &[(&str, &str)] = &[
     ("spec.ephemeralContainers[*].image", NO_NODE),
 ];
 
-const NO_NODE: &str = "is for Windows builds that no node of the cluster has";
+const NO_NODE: &str = "is for Windows builds that no node of the cluster runs";
 
 const NAMES_A_BUILD: &str =
-    "is tagged for another Windows build (ltsc2019, 1809, ltsc2022, ltsc2025)";
+    "is tagged for another Windows build (such as ltsc2022 or 10.0.20348.2527)";
 
 const DISAGREES: &str = "disagrees with spec.os.name or another of these";
 
@@ -123,10 +127,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         code: "WIN603",
         name: "no-matching-node",
-        brief: "no Windows node of the cluster has the build of the image",
-        reason: "With process isolation a Windows container runs only on a node of the same Windows release as its base image, and the cluster has no such node now.",
-        remedy: "Use an image for a build that the cluster's nodes have, or add such nodes.",
-        references: &[KEP, VERSIONS],
+        brief: "no Windows node of the cluster runs images of this build",
+        reason: "A container runs on a node of its own Windows release; since Windows Server 2022 also on the next one (2022 images on 2025 nodes). The cluster has no such node now.",
+        remedy: "Use an image for a build that the cluster's nodes run, or add such nodes.",
+        references: &[KEP, VERSIONS, CONTAINERD],
         tiers: &[fails("", Warn, Warn)],
         checks: &[],
         by_pod: Some(no_matching_node),
@@ -163,13 +167,13 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         code: "WIN605",
         name: "build-mismatch",
-        brief: "the image is for another Windows build",
-        reason: "With process isolation a Windows container runs only on a node of the same Windows release as its base image.",
-        remedy: "Use an image for the build that the pod selects, or select the build of the image (node.kubernetes.io/windows-build).",
-        references: &[KEP, VERSIONS],
+        brief: "no node that the pod selects runs images of this Windows build",
+        reason: "A container runs on a node of its own Windows release; since Windows Server 2022 also on the next one (2022 images on 2025 nodes).",
+        remedy: "Use images that run on one Windows release, and select that release (node.kubernetes.io/windows-build).",
+        references: &[KEP, VERSIONS, CONTAINERD],
         tiers: &[
             fails(
-                "another build than the pod's or another container's",
+                "a build that no selected node runs with the others",
                 Deny,
                 Deny,
             ),
@@ -184,46 +188,54 @@ pub(super) const RULES: &[Rule] = &[
                 ("spec.ephemeralContainers[*].image", NAMES_A_BUILD),
                 (
                     r#"spec.nodeSelector["node.kubernetes.io/windows-build"]"#,
-                    "is another build",
+                    "is a build that does not run the image",
+                ),
+                (
+                    r#"spec.nodeSelector["kubernetes.azure.com/os-sku"]"#,
+                    "is a release that does not run the image",
                 ),
                 (
                     "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
-                    "requires another build",
+                    "allows only builds that do not run the image",
                 ),
             ])
-            .never(&["HostProcess pods", "images whose tag names no build"]),
+            .never(&["HostProcess pods", "images whose tag names no build"])
+            .note(
+                "containerd decides it so on the node. KEP-116, which requires the same release, is older: \
+                 the profile kep-116 also denies every build but that of Windows Server 2019. Of several \
+                 images that no node runs together, the later ones are reported.",
+            ),
     },
 ];
 
 /// The only build that KEP-116 knows: Windows Server 2019.
-const KEP_BUILD: &str = "10.0.17763";
+const KEP_BUILD: Build = Build::new(17763);
 
+/// WIN605. Of images that no node can run together, those after the first ones are reported.
 fn other_builds(context: &Context<'_, '_, '_>, report: &mut dyn FnMut(Found)) {
     let pod = context.pod;
     if pod.has_host_process() {
         return;
     }
-    let excluded = build::excluded(pod);
-    let mut first = None;
+    let selection = Selection::of(pod);
+    // The lowest and the highest build of the images that one node runs together.
+    let mut range = None;
     for container in &pod.containers {
         let build = container.image.and_then(|at| {
             let image = pod.tape.text(at)?;
             Some((at, build::of_image(image)?))
         });
         let Some((at, build)) = build else { continue };
-        let is_excluded = excluded.contains(&build);
-        let tier = match first {
-            _ if is_excluded => 0,
-            Some(first) if first != build => 0,
-            _ if build != KEP_BUILD => 1,
-            _ => {
-                first = Some(build);
+        let (lowest, highest) = widened(range, build);
+        let tier = if selection.runs(build, build) && selection.runs(lowest, highest) {
+            range = Some((lowest, highest));
+            if build == KEP_BUILD {
                 continue;
             }
+            1
+        } else {
+            0
         };
-        if !is_excluded {
-            first = first.or(Some(build));
-        }
         report(Found {
             at,
             missing: &[],
@@ -234,12 +246,12 @@ fn other_builds(context: &Context<'_, '_, '_>, report: &mut dyn FnMut(Found)) {
 
 /// The Windows builds that an image is for, by its registry or else by its tag; none where one of
 /// them is not known.
-fn image_builds<'f>(facts: &'f Facts, image: &str) -> Vec<&'f str> {
+fn image_builds(facts: &Facts, image: &str) -> Vec<Build> {
     match facts.images.get(image) {
         Some(known) => {
             let windows = known.platforms.iter().filter(|p| p.os == Some(Os::Windows));
-            let builds: Option<_> = windows.map(|p| p.build.as_deref()).collect();
-            builds.unwrap_or_default()
+            let builds = windows.map(|p| Build::parse(p.build.as_deref()?));
+            builds.collect::<Option<_>>().unwrap_or_default()
         }
         None => build::of_image(image).into_iter().collect(),
     }
@@ -247,7 +259,13 @@ fn image_builds<'f>(facts: &'f Facts, image: &str) -> Vec<&'f str> {
 
 fn no_matching_node(context: &Context<'_, '_, '_>, report: &mut dyn FnMut(Found)) {
     let Context { pod, facts, .. } = context;
-    let nodes = facts.nodes.builds();
+    let nodes: Option<Vec<_>> = facts
+        .nodes
+        .builds()
+        .iter()
+        .map(|b| Build::parse(b))
+        .collect();
+    let nodes = nodes.unwrap_or_default();
     if nodes.is_empty() || pod.has_host_process() {
         return;
     }
@@ -257,11 +275,8 @@ fn no_matching_node(context: &Context<'_, '_, '_>, report: &mut dyn FnMut(Found)
         .filter_map(|container| container.image)
     {
         let builds = image_builds(facts, pod.tape.text(at).unwrap_or_default());
-        if !builds.is_empty()
-            && builds
-                .iter()
-                .all(|build| !nodes.iter().any(|node| node == build))
-        {
+        let is_run = |image: &Build| nodes.iter().any(|node| runs_on(*image, *node));
+        if !builds.is_empty() && !builds.iter().any(is_run) {
             report(Found {
                 at,
                 missing: &[],

@@ -210,7 +210,7 @@ fn adds_to_what_is_configured_and_nothing_twice() {
         ),
         // This one is for other pods.
         (
-            "learnTaints: true, tolerations: [{key: os, operator: Exists, builds: [10.0.26100]}]",
+            "learnTaints: true, tolerations: [{key: os, operator: Exists, builds: [10.0.17763]}]",
             vec!["os=Win1809:NoSchedule", "os=windows:NoSchedule"],
         ),
     ] {

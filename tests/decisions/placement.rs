@@ -1,6 +1,6 @@
 //! Placement: the selector, the tolerations and the label that are added.
 
-use crate::common::{OS, ask_with, create, pod, policy};
+use crate::common::{OS, ask_with, create, merge, pod, policy};
 use crate::{container, image_only, is_silent, mutate, patched_paths, windows};
 use serde_json::{Value, json};
 use transom::decision::Endpoint;
@@ -96,9 +96,11 @@ fn adds_only_what_is_missing() {
 fn adds_the_tolerations_of_the_pods_build() {
     let policy = policy(
         "placement:\n  tolerations:\n  - {key: os, value: Win1809, builds: [10.0.17763]}\n  \
-         - {key: os, value: Win2022, builds: [10.0.20348]}\n  - {key: pool, operator: Exists}\n",
+         - {key: os, value: Win2022, builds: [10.0.20348]}\n  \
+         - {key: os, value: Win2025, builds: [10.0.26100]}\n  - {key: pool, operator: Exists}\n",
     );
     let build = "node.kubernetes.io/windows-build";
+    let sku = "kubernetes.azure.com/os-sku";
     let required = |values: Value| {
         json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
             {"nodeSelectorTerms": [{"matchExpressions": [{"key": build, "operator": "In", "values": values}]}]}}}})
@@ -109,7 +111,7 @@ fn adds_the_tolerations_of_the_pods_build() {
         (
             "unknown",
             windows(json!({})),
-            vec!["Win1809", "Win2022", ""],
+            vec!["Win1809", "Win2022", "Win2025", ""],
         ),
         (
             "by selector",
@@ -127,12 +129,33 @@ fn adds_the_tolerations_of_the_pods_build() {
             vec!["Win1809", "Win2022", ""],
         ),
         ("by image", image("a:ltsc2019"), vec!["Win1809", ""]),
-        ("by image", image("a:1809"), vec!["Win1809", ""]),
-        ("another build", image("a:ltsc2025"), vec![""]),
+        ("by image", image("a:nanoserver-1809"), vec!["Win1809", ""]),
+        // Since Windows Server 2022 images run on nodes of the next release, too.
+        (
+            "by image",
+            image("a:ltsc2022"),
+            vec!["Win2022", "Win2025", ""],
+        ),
+        ("by image", image("a:ltsc2025"), vec!["Win2025", ""]),
+        (
+            "by image and selector",
+            {
+                let mut spec = image("a:ltsc2022");
+                merge(&mut spec, &json!({"nodeSelector": {build: "10.0.26100"}}));
+                spec
+            },
+            vec!["Win2025", ""],
+        ),
+        (
+            "by an AKS release",
+            windows(json!({"nodeSelector": {sku: "Windows2022"}})),
+            vec!["Win2022", ""],
+        ),
+        ("another build", image("a:10.0.14393.1"), vec![""]),
         (
             "no whole word",
             image("a:xltsc2019"),
-            vec!["Win1809", "Win2022", ""],
+            vec!["Win1809", "Win2022", "Win2025", ""],
         ),
     ] {
         let object = pod(spec);

@@ -376,11 +376,12 @@ fn terms() -> impl Strategy<Value = Vec<Value>> {
         "kubernetes.io/os",
         "beta.kubernetes.io/os",
         "node.kubernetes.io/windows-build",
+        "kubernetes.azure.com/os-sku",
         "kubernetes.io/hostname",
     ]);
     let operator = proptest::sample::select(vec!["In", "NotIn", "Exists", "DoesNotExist", "Gt"]);
     let values = proptest::collection::vec(
-        proptest::sample::select(vec!["windows", "linux", "10.0.20348"]),
+        proptest::sample::select(vec!["windows", "linux", "10.0.20348", "Windows2022"]),
         0..3,
     );
     let expression = (key, operator, values).prop_map(

@@ -48,6 +48,7 @@ fn expression(key: &str, operator: &str, values: &[&str]) -> Value {
 
 const BETA: &str = "beta.kubernetes.io/os";
 const BUILD: &str = "node.kubernetes.io/windows-build";
+const OS_SKU: &str = "kubernetes.azure.com/os-sku";
 
 const FLAW: &str = r#"{"hostNetwork": true}"#;
 

@@ -1,7 +1,7 @@
 //! The pieces of evidence: for Windows, for Linux, hints, and what means nothing.
 
 use crate::common::{OS, merge, object_of, pod_metadata_mut};
-use crate::{BETA, BUILD, container, expression, image, preferred, required};
+use crate::{BETA, BUILD, OS_SKU, container, expression, image, preferred, required};
 use serde_json::{Value, json};
 use transom::os::Source;
 
@@ -89,6 +89,20 @@ pub(crate) fn windows() -> Vec<Piece> {
             "build by required affinity",
             Build,
             required(json!([expression(BUILD, "In", &["10.0.20348"])])),
+        ),
+        piece(
+            "AKS release selector",
+            Build,
+            json!({"nodeSelector": {OS_SKU: "Windows2025"}}),
+        ),
+        piece(
+            "AKS releases by required affinity",
+            Build,
+            required(json!([expression(
+                OS_SKU,
+                "In",
+                &["Windows2022", "Windows2025"]
+            )])),
         ),
         piece(
             "some build",
@@ -213,8 +227,16 @@ pub(crate) fn hints() -> Vec<Piece> {
             preferred(expression(OS, "In", &["windows"])),
         ),
         on_metadata("label", PodLabel, json!({"labels": {OS: "windows"}})),
-        piece("tag 1809", ImageHint, image("registry.example/app:1809")),
-        piece("tag 20H2", ImageHint, image("registry.example/app:1-20H2")),
+        piece(
+            "tag win",
+            ImageHint,
+            image("registry.example/app:win-3.1.28"),
+        ),
+        piece(
+            "tag windows",
+            ImageHint,
+            image("registry.example/app:windows-2022-3.1.0"),
+        ),
         piece(
             "repository windows",
             ImageHint,
@@ -292,6 +314,22 @@ pub(crate) fn nothing() -> Vec<(&'static str, Value)> {
             required(json!([expression(BUILD, "DoesNotExist", &[])])),
         ),
         (
+            "an AKS release of Linux",
+            json!({"nodeSelector": {OS_SKU: "AzureLinux"}}),
+        ),
+        (
+            "AKS releases of both systems",
+            required(json!([expression(
+                OS_SKU,
+                "In",
+                &["Windows2022", "Ubuntu"]
+            )])),
+        ),
+        (
+            "not an AKS release",
+            required(json!([expression(OS_SKU, "NotIn", &["Windows2022"])])),
+        ),
+        (
             "the label, whatever it says",
             required(json!([expression(OS, "Exists", &[])])),
         ),
@@ -311,6 +349,10 @@ pub(crate) fn nothing() -> Vec<(&'static str, Value)> {
         ("nginx", image("nginx:1.27")),
         ("a word's end", image("team/hawaiis:1")),
         ("a port", image("registry.example:1809/app")),
+        (
+            "the number of a CI build",
+            image("registry.example/a:4.2.1809"),
+        ),
         (
             "a runtime class that nobody knows",
             json!({"runtimeClassName": "windows"}),
