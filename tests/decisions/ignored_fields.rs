@@ -202,7 +202,7 @@ fn keeps_the_effect_of_an_action_of_a_single_rule() {
         ),
         (
             "ignoredFields: warn\nprofile: kep-116",
-            windows(fields.clone()),
+            windows(fields),
             false,
         ),
     ] {
