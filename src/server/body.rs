@@ -3,6 +3,7 @@
 //! Content is no matter here. Called by `router` for each review.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -42,8 +43,8 @@ impl From<io::Error> for BodyError {
     }
 }
 
-/// Reads a whole body of at most `limit` bytes within `time`. What it has reserved is for the caller to keep
-/// for as long as the bytes are of use.
+/// Reads a whole body of at most `limit` bytes within `time`. The bytes keep their reservation until they are dropped,
+/// even if the client disconnects during the evaluation. The response can use the same reservation.
 ///
 /// # Errors
 /// Before anything is read if the client has announced too much: for this limit, or for what is left of
@@ -52,18 +53,23 @@ pub(super) async fn read(
     body: &mut Body,
     limit: usize,
     time: Duration,
-    mut reserved: Reserved,
-) -> Result<(Bytes, Reserved), BodyError> {
+    reserved: Reserved,
+) -> Result<(Bytes, Arc<Reserved>), BodyError> {
     let announced = announced(body);
     within(limit, announced)?;
     let read = async {
         reserved.has_room(announced).await?;
-        collect(body, limit, &mut reserved).await
+        collect(body, limit, &reserved).await
     };
     let bytes = timeout(time, read)
         .await
         .unwrap_or(Err(BodyError::TooSlow))?;
-    Ok((bytes, reserved))
+    let reserved = Arc::new(reserved);
+    let held = Held {
+        bytes,
+        _reserved: Arc::clone(&reserved),
+    };
+    Ok((Bytes::from_owner(held), reserved))
 }
 
 /// The response as it is, with its bytes in this reservation, until they are written or given up.
@@ -72,7 +78,7 @@ pub(super) async fn read(
 /// They do not fit.
 pub(super) async fn hold(
     response: Response,
-    mut reserved: Reserved,
+    reserved: Arc<Reserved>,
 ) -> Result<Response, BodyError> {
     let (parts, mut body) = response.into_parts();
     let length = announced(&body);
@@ -89,13 +95,13 @@ pub(super) async fn hold(
     Ok(Response::from_parts(parts, held.into()))
 }
 
-/// Bytes of a response. What writes it shares them, and drops them with the last one written.
-struct Held {
-    bytes: Buffer,
-    _reserved: Reserved,
+/// Bytes of a request or a response with their reservation, until the last user drops them.
+struct Held<B> {
+    bytes: B,
+    _reserved: Arc<Reserved>,
 }
 
-impl AsRef<[u8]> for Held {
+impl<B: AsRef<[u8]>> AsRef<[u8]> for Held<B> {
     fn as_ref(&self) -> &[u8] {
         self.bytes.as_ref()
     }
@@ -119,12 +125,8 @@ pub(super) async fn discard(body: &mut Body, time: Duration) -> bool {
     timeout(time, all).await.unwrap_or(false)
 }
 
-async fn collect(
-    body: &mut Body,
-    limit: usize,
-    reserved: &mut Reserved,
-) -> Result<Bytes, BodyError> {
-    let mut fits = async |length| {
+async fn collect(body: &mut Body, limit: usize, reserved: &Reserved) -> Result<Bytes, BodyError> {
+    let fits = async |length| {
         within(limit, length)?;
         reserved.grow_to(length).await.map_err(BodyError::from)
     };
@@ -176,7 +178,6 @@ fn within(limit: usize, length: usize) -> Result<(), BodyError> {
 #[cfg(test)]
 mod tests {
     use std::pin::Pin;
-    use std::sync::Arc;
     use std::task::{Context, Poll};
 
     use axum::Error;
@@ -279,6 +280,22 @@ mod tests {
         drop(first);
         let third = super::read(&mut frames(&["ijklm"]), 5, SECOND, budget.reserve(None)).await;
         assert_eq!(third.unwrap().0, "ijklm");
+    }
+
+    #[tokio::test]
+    async fn keeps_reservation_while_an_evaluation_holds_the_body() {
+        let budget = budget(7);
+        let mut body = Body::from("abcd");
+        let (bytes, reserved) = super::read(&mut body, 5, SECOND, budget.reserve(None))
+            .await
+            .unwrap();
+        let evaluated = bytes.clone();
+        // As when the client disconnects.
+        drop((bytes, reserved));
+        let late = budget.reserve(None);
+        assert_eq!(late.grow_to(4).await, Err(Exhausted));
+        drop(evaluated);
+        assert_eq!(late.grow_to(7).await, Ok(()));
     }
 
     #[tokio::test(start_paused = true)]

@@ -48,7 +48,6 @@ struct Holder {
 pub(super) struct Reserved {
     budget: Budget,
     number: u64,
-    bytes: usize,
 }
 
 /// There are not so many bytes left.
@@ -78,7 +77,6 @@ impl Budget {
         Reserved {
             budget: self.clone(),
             number,
-            bytes: 0,
         }
     }
 
@@ -147,6 +145,10 @@ impl Budget {
 }
 
 impl Holders {
+    fn bytes(&self, number: u64) -> usize {
+        self.by_number.get(&number).map_or(0, |holder| holder.bytes)
+    }
+
     fn add(&mut self, number: u64, bytes: usize) {
         if let Some(holder) = self.by_number.get_mut(&number) {
             holder.bytes += bytes;
@@ -176,23 +178,23 @@ impl Reserved {
     /// # Errors
     /// There are not enough left, even without the connections that may be evicted; what was reserved before stays
     /// so.
-    pub(super) async fn grow_to(&mut self, bytes: usize) -> Result<(), Exhausted> {
-        let more = bytes.saturating_sub(self.bytes);
+    pub(super) async fn grow_to(&self, bytes: usize) -> Result<(), Exhausted> {
+        let more = bytes.saturating_sub(self.budget.holders().bytes(self.number));
         if more > 0 {
             let add = |holders: &mut Holders| holders.add(self.number, more);
             self.budget.when_free(self.number, more, add).await?;
-            self.bytes = bytes;
             self.budget.0.metrics.inflight_bytes(signed(more));
         }
         Ok(())
     }
 
     /// Gives back what is beyond so many bytes.
-    pub(super) fn shrink_to(&mut self, bytes: usize) {
-        let less = self.bytes.saturating_sub(bytes);
+    pub(super) fn shrink_to(&self, bytes: usize) {
+        let mut holders = self.budget.holders();
+        let less = holders.bytes(self.number).saturating_sub(bytes);
         if less > 0 {
-            self.budget.holders().subtract(self.number, less);
-            self.bytes -= less;
+            holders.subtract(self.number, less);
+            drop(holders);
             self.released(less);
         }
     }
@@ -209,10 +211,11 @@ impl Reserved {
 impl Drop for Reserved {
     fn drop(&mut self) {
         let mut holders = self.budget.holders();
+        let bytes = holders.bytes(self.number);
         holders.by_number.remove(&self.number);
-        holders.taken -= self.bytes;
+        holders.taken -= bytes;
         drop(holders);
-        self.released(self.bytes);
+        self.released(bytes);
     }
 }
 
@@ -234,14 +237,14 @@ mod tests {
     #[test]
     fn what_is_taken_is_given_back() {
         let budget = budget(10);
-        let mut one = budget.reserve(None);
-        grow(&mut one, 6).unwrap();
-        let mut two = budget.reserve(None);
-        assert_eq!(grow(&mut two, 5), Err(Exhausted));
-        grow(&mut two, 4).unwrap();
+        let one = budget.reserve(None);
+        grow(&one, 6).unwrap();
+        let two = budget.reserve(None);
+        assert_eq!(grow(&two, 5), Err(Exhausted));
+        grow(&two, 4).unwrap();
         drop(one);
-        assert_eq!(grow(&mut two, 11), Err(Exhausted));
-        grow(&mut two, 10).unwrap();
+        assert_eq!(grow(&two, 11), Err(Exhausted));
+        grow(&two, 10).unwrap();
         drop(two);
         assert_eq!(taken(&budget), 0);
     }
@@ -249,10 +252,10 @@ mod tests {
     #[test]
     fn a_refusal_takes_nothing() {
         let budget = budget(10);
-        let mut reserved = budget.reserve(None);
-        grow(&mut reserved, 7).unwrap();
+        let reserved = budget.reserve(None);
+        grow(&reserved, 7).unwrap();
         for too_much in [11, usize::MAX] {
-            assert_eq!(grow(&mut reserved, too_much), Err(Exhausted));
+            assert_eq!(grow(&reserved, too_much), Err(Exhausted));
         }
         assert_eq!(taken(&budget), 7);
     }
@@ -260,16 +263,16 @@ mod tests {
     #[test]
     fn shrinks_only_where_it_is_told_to() {
         let budget = budget(10);
-        let mut reserved = budget.reserve(None);
+        let reserved = budget.reserve(None);
         for bytes in [10, 3, 0] {
-            grow(&mut reserved, bytes).unwrap();
+            grow(&reserved, bytes).unwrap();
         }
         assert_eq!(taken(&budget), 10);
         reserved.shrink_to(12);
         assert_eq!(taken(&budget), 10);
         reserved.shrink_to(3);
         assert_eq!(taken(&budget), 3);
-        grow(&mut budget.reserve(None), 7).unwrap();
+        grow(&budget.reserve(None), 7).unwrap();
         assert_eq!(
             budget
                 .0
@@ -289,9 +292,9 @@ mod tests {
                 let budget = &budget;
                 scope.spawn(move || {
                     for _ in 0..1000 {
-                        let mut reserved = budget.reserve(None);
-                        let _ = grow(&mut reserved, bytes);
-                        let _ = grow(&mut reserved, 2 * bytes);
+                        let reserved = budget.reserve(None);
+                        let _ = grow(&reserved, bytes);
+                        let _ = grow(&reserved, 2 * bytes);
                         assert!(taken(budget) <= 100);
                     }
                 });
@@ -307,13 +310,13 @@ mod tests {
         for bytes in [4, 3, 3] {
             let connection = Guard::new(SECOND);
             connection.response();
-            let mut reserved = budget.reserve(Some(connection.clone()));
-            grow(&mut reserved, bytes).unwrap();
+            let reserved = budget.reserve(Some(connection.clone()));
+            grow(&reserved, bytes).unwrap();
             unread.push((connection, Some(reserved)));
             advance(SECOND / 4).await;
         }
-        let mut newcomer = budget.reserve(None);
-        assert_eq!(grow(&mut newcomer, 1), Err(Exhausted), "not so soon");
+        let newcomer = budget.reserve(None);
+        assert_eq!(grow(&newcomer, 1), Err(Exhausted), "not so soon");
         advance(SECOND / 2).await;
         let is_evicted = |unread: &[(Guard, Option<Reserved>)]| {
             unread
@@ -322,7 +325,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(
-            grow(&mut newcomer, 8),
+            grow(&newcomer, 8),
             Err(Exhausted),
             "two are old enough, with 7 bytes"
         );
@@ -352,12 +355,12 @@ mod tests {
         let [busy, slow] = [(); 2].map(|()| Guard::new(SECOND));
         drop(busy.request(Body::empty()));
         let _body = slow.request(Body::from("a"));
-        let mut one = budget.reserve(Some(busy));
-        let mut two = budget.reserve(Some(slow.clone()));
-        grow(&mut one, 5).unwrap();
-        grow(&mut two, 5).unwrap();
+        let one = budget.reserve(Some(busy));
+        let two = budget.reserve(Some(slow.clone()));
+        grow(&one, 5).unwrap();
+        grow(&two, 5).unwrap();
         advance(100 * SECOND).await;
-        assert_eq!(grow(&mut two, 6), Err(Exhausted));
+        assert_eq!(grow(&two, 6), Err(Exhausted));
         assert!(!slow.is_evicted());
         assert!(one.has_room(5).now_or_never().is_none());
         assert!(slow.is_evicted());
@@ -366,7 +369,7 @@ mod tests {
         assert_eq!(taken(&budget), 5);
     }
 
-    fn grow(reserved: &mut Reserved, bytes: usize) -> Result<(), Exhausted> {
+    fn grow(reserved: &Reserved, bytes: usize) -> Result<(), Exhausted> {
         reserved.grow_to(bytes).now_or_never().unwrap()
     }
 

@@ -5,11 +5,14 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use tokio::io::AsyncWriteExt;
+use transom::workload::Kind;
 
 use crate::bodies;
 use crate::client::{Authority, BOTH, admin, connect};
+use crate::hostile::paddings;
 use crate::load::{Answered, Call, Client, closed, paced};
 use crate::proc;
+use crate::program::transom;
 use crate::replica::Replica;
 use crate::scenario::{Size, block_on};
 
@@ -119,6 +122,61 @@ pub(crate) fn memory(size: Size) {
         );
         replica.end();
         half_sent(&authority, size).await;
+    });
+}
+
+/// The bodies whose evaluation takes the most memory, from as many callers as a large node has cores, with a thread and
+/// a heap for each core.
+pub(crate) fn evaluations(size: Size) {
+    const CORES: &str = "64";
+    let (callers, seconds) = size.of((10, 1), (64, 30));
+    let time = Duration::from_secs(seconds);
+    let paddings = paddings();
+    let body = |name: &str, kind, operation, bytes| {
+        let padding = paddings.iter().find(|padding| padding.name == name);
+        padding.unwrap().review(kind, operation, bytes).into_bytes()
+    };
+    let rounds = [
+        (
+            "6.9 MB",
+            [
+                body(r#"{"":0} in env"#, Kind::DaemonSet, "UPDATE", 6_900_000),
+                body("one string", Kind::Pod, "CREATE", 6_900_000),
+            ],
+        ),
+        (
+            "100 kB and 7.5 kB",
+            [
+                body(r#"{"":0} in containers"#, Kind::Pod, "CREATE", 100_000),
+                body("{} in containers", Kind::Pod, "CREATE", 7_500),
+            ],
+        ),
+    ];
+    block_on(async {
+        let authority = Authority::new();
+        for (what, bodies) in rounds {
+            let replica = Replica::start_as(&authority, &[], |directory| {
+                let mut program = transom(directory);
+                program.env("TOKIO_WORKER_THREADS", CORES);
+                program.env("MALLOC_ARENA_MAX", CORES);
+                program
+            });
+            // The server answers 503 after 30 s, so the client waits longer.
+            let client = Client::new(authority.client(BOTH), &[replica.serve.address]);
+            let client = Arc::new(client.waiting(Duration::from_secs(60)));
+            let mut calls = Vec::new();
+            for body in bodies {
+                calls.push(Call::learn(&client, "/mutate", body).await);
+            }
+            let calls: Arc<[Call]> = calls.into();
+            let tally = closed(&client, &calls, callers, time).await;
+            let peak = proc::kilobytes(replica.id(), "VmHWM").unwrap();
+            println!("{callers} callers with bodies of {what}, {CORES} threads: {tally}");
+            println!("resident: at most {peak} kB; the chart allows {CHART_MEMORY}");
+            assert_eq!(tally.failed(), 0, "{tally}");
+            assert!(tally.right > 0 && peak < CHART_MEMORY);
+            replica.end();
+        }
     });
 }
 

@@ -25,6 +25,9 @@ mod configuration;
 #[cfg(target_os = "linux")]
 mod connections;
 #[cfg(target_os = "linux")]
+#[path = "../support/hostile.rs"]
+mod hostile;
+#[cfg(target_os = "linux")]
 mod limits;
 #[cfg(target_os = "linux")]
 mod load;

@@ -46,6 +46,7 @@ const SCENARIOS: &[Scenario] = &[
     ("the_program_stands_still", pauses::stopped),
     ("descriptors_run_out", limits::descriptors),
     ("memory_is_short", limits::memory),
+    ("evaluations_are_large", limits::evaluations),
     ("nobody_takes_the_log", logs::unread),
     ("the_clock_jumps", clock::jumps),
     ("the_load_goes_on", soak::soak),
