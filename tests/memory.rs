@@ -21,7 +21,7 @@ use transom::{admit, review};
 fn everything() -> Policy {
     let yaml = "apiVersion: transom.dev/v1alpha1\nkind: Config\nprofile: kep-116\nignorable: [WIN101]\n\
         linuxGuard: true\nexemptions: {groups: [a]}\n\
-        rules: {WIN116: deny, WIN117: deny, WIN403: deny, WIN404: deny, WIN405: deny, WIN501: deny, WIN502: deny}\n";
+        rules: {WIN116: deny, WIN117: deny, WIN301: deny, WIN403: deny, WIN404: deny, WIN405: deny, WIN501: deny, WIN502: deny}\n";
     Policy::of(&Written::from_bytes(yaml.as_bytes()).unwrap()).unwrap()
 }
 

@@ -67,6 +67,8 @@ pub(crate) fn is_not_read(pointer: &str) -> bool {
         "/sysctls/0/name",
         // Off in this profile: the tier is read and nothing comes of it.
         "/csi",
+        "/configMap/items/0/mode",
+        "/downwardAPI/items/0/mode",
         "/volumeDevices/0",
         "/volumeDevices/0/name",
     ]) && pointer != "/metadata/labels"
@@ -77,8 +79,8 @@ pub(crate) fn is_not_read(pointer: &str) -> bool {
 }
 
 /// The rules of both profiles are read.
-pub(crate) const ALL_RULES: &str = "profile: current\nrules: {WIN116: deny, WIN117: deny, WIN403: deny, \
-    WIN404: deny, WIN405: deny, WIN501: deny, WIN502: deny}";
+pub(crate) const ALL_RULES: &str = "profile: current\nrules: {WIN116: deny, WIN117: deny, WIN301: deny, \
+    WIN403: deny, WIN404: deny, WIN405: deny, WIN501: deny, WIN502: deny}";
 
 fn judge(review: &Value, policy: &Policy) -> Answer {
     ask_with(

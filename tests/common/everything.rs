@@ -46,6 +46,7 @@ pub(crate) fn everything() -> Value {
             "kubernetes.io/os": "windows",
             "beta.kubernetes.io/os": "windows",
             "node.kubernetes.io/windows-build": "10.0.20348",
+            "kubernetes.azure.com/os-sku": "Windows2022",
         },
         "os": {"name": "windows"},
         "hostNetwork": true, "hostPID": true, "hostIPC": true, "hostUsers": false,
