@@ -87,9 +87,8 @@ fn every_alert_is_complete() {
         for key in ["summary", "description"] {
             assert!(text(annotations, key).ends_with('.'), "{name}: {key}");
         }
-        let anchor = name.to_lowercase();
-        let runbook = format!("docs/runbooks.md#{anchor}");
-        assert_eq!(text(annotations, "runbook_url"), runbook);
+        // Alertmanager needs an absolute URL, and the chart writes the one of its values.
+        assert!(annotations.get("runbook_url").is_none(), "{name}");
     }
     assert!(names.len() > 10, "{names:?}");
 }

@@ -414,6 +414,36 @@ fn the_prometheus_rule_has_the_alerts_of_the_file() {
     assert!(helm.with("{}").unwrap().all("PrometheusRule").is_empty());
 }
 
+/// Alertmanager and its receivers resolve no relative URL.
+#[test]
+fn keeps_runbook_urls_absolute_or_absent() {
+    let Some(helm) = helm() else { return };
+    let values = |url: &str| {
+        format!(
+            "prometheusRule: {{enabled: true, runbookUrl: {}}}",
+            json!(url)
+        )
+    };
+    let urls = |values: &str| -> Vec<Value> {
+        let rendered = helm.with(values).unwrap();
+        let groups = &rendered.one("PrometheusRule")["spec"]["groups"];
+        let rules = groups[0]["rules"].as_array().unwrap();
+        let all = rules.iter().map(|rule| &rule["annotations"]["runbook_url"]);
+        all.cloned().collect()
+    };
+    let absent = urls("prometheusRule: {enabled: true}");
+    assert!(absent.len() > 10 && absent.iter().all(Value::is_null));
+    let set = urls(&values("https://git.example.com/runbooks.md"));
+    assert_eq!(
+        set[0],
+        json!("https://git.example.com/runbooks.md#transomabsent")
+    );
+    assert!(!set.iter().any(Value::is_null));
+    for wrong in ["docs/runbooks.md", "/runbooks", "https://", "https://a/b#c"] {
+        assert!(helm.with(&values(wrong)).is_err(), "{wrong}");
+    }
+}
+
 #[test]
 fn the_dashboard_is_found_by_the_sidecar_and_is_the_one_of_the_file() {
     let Some(helm) = helm() else { return };
