@@ -118,7 +118,7 @@ pub(super) const LIMITATIONS: Document = Document {
                     &["WIN601", "WIN602", "WIN604"],
                 ),
                 by(
-                    "Process isolation wants the same version of node and base image; only Windows Server 2019.",
+                    "Process isolation wants the same version of node and base image; only Windows Server 2019 (no longer true: see above).",
                     &["WIN603", "WIN605"],
                 ),
                 by("Hyper-V isolation is planned.", &["WIN506"]),

@@ -29,7 +29,7 @@ pub(super) const KEP: Document = Document {
             title: "What works today",
             statements: &[
                 by(
-                    "A container can be created if the node's Windows version matches its base image.",
+                    "A container can be created if the node's Windows version matches its base image (Windows Server 2025 also runs images of 2022).",
                     &["WIN603", "WIN605"],
                 ),
                 none("Microsoft provides the pause image.", CLUSTER),
@@ -218,7 +218,7 @@ pub(super) const KEP: Document = Document {
             title: "Windows Container Compatibility",
             statements: &[
                 by(
-                    "Node and container have to be of the same Windows version.",
+                    "Node and container have to be of the same Windows version (no longer true: Windows Server 2025 also runs images of 2022).",
                     &["WIN603", "WIN605"],
                 ),
                 by(
@@ -253,7 +253,7 @@ pub(super) const KEP: Document = Document {
                 ),
                 none(
                     "Deployments and charts for Linux should not have to change.",
-                    "they do not: Linux pods are neither judged nor patched",
+                    "they do not: Linux pods are not evaluated; only `linuxGuard`, off by default, adds a node selector to them",
                 ),
                 none(
                     "Windows nodes register with the taint os=Win1809:NoSchedule.",
