@@ -42,9 +42,16 @@ enum Phase {
 /// How many phases there are.
 const PHASES: u64 = 5;
 
-/// A body that arrives at fewer bytes a second, for as long as [`Guard::new`] says, may be evicted. The largest body
-/// needs 700 kB/s to arrive in time; a byte now and then must not keep a connection.
+/// The fewest bytes a second at which a body may arrive once its slot or its bytes are needed: a byte now and then must
+/// not keep a connection.
 const SLOW_BODY: u64 = 16 * 1024;
+
+/// What has arrived must be as much as arrives in so many seconds at the rate of now, if that is more than [`SLOW_BODY`]. A
+/// body has 10 s in all, so one that is in time is as fast. One that has sent megabytes and then hardly anything holds them.
+const BODY_SECONDS: u64 = 10;
+
+/// A client that sends a body at once sends more than this in each record of TLS.
+const MANY_BYTES: u64 = 1024;
 
 /// How long a client that has been answered before is not yet taken for one that gets stuck: heads, bodies and
 /// responses pass in less.
@@ -70,6 +77,8 @@ struct Shared {
     since: AtomicU64,
     /// The bytes of the body that have come in this phase.
     body_bytes: AtomicU64,
+    /// How long they are fast enough, in microseconds since the connection began.
+    body_until: AtomicU64,
     /// A request was answered on this connection.
     used: AtomicBool,
     /// The connection ends as soon as it can do so without cutting a request off.
@@ -101,6 +110,7 @@ impl Guard {
             next: AtomicU64::new(0),
             since: AtomicU64::new(0),
             body_bytes: AtomicU64::new(0),
+            body_until: AtomicU64::new(0),
             used: AtomicBool::new(false),
             told: AtomicBool::new(false),
             evicted: AtomicU64::new(0),
@@ -163,12 +173,27 @@ impl Guard {
     fn bytes_read(&self, bytes: usize) {
         match phase(self.turn()) {
             Phase::Idle => self.advance_to(Phase::Head),
-            Phase::Body => {
-                let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-                self.0.body_bytes.fetch_add(bytes, Ordering::Relaxed);
-            }
+            Phase::Body => self.body_bytes_read(bytes),
             Phase::Head | Phase::Service | Phase::Response => {}
         }
+    }
+
+    /// Each byte is worth some time. For a read of many, it counts from now: that the server did not read earlier is not
+    /// the client's fault.
+    fn body_bytes_read(&self, bytes: usize) {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let all = self.0.body_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let rate = SLOW_BODY.max(all / BODY_SECONDS);
+        let worth = Duration::from_micros(bytes.saturating_mul(1_000_000) / rate);
+        let now = Instant::now();
+        let before = self.0.body_until.load(Ordering::Relaxed);
+        let from = match bytes < MANY_BYTES {
+            true => before,
+            false => before.max(self.micros(now)),
+        };
+        let until = from + micros(worth);
+        let most = self.micros(now + self.0.patience);
+        self.0.body_until.store(until.min(most), Ordering::Relaxed);
     }
 
     /// Drives a connection, from the end of its handshake until it ends by itself, a phase lasts too long, or it is
@@ -231,7 +256,7 @@ impl Guard {
         };
         let age = now.saturating_duration_since(began);
         let is_idle = phase == Phase::Idle && !unused;
-        if self.may_end(phase, age) {
+        if self.may_end(phase, age, now) {
             return Some(match is_idle {
                 true => Uselessness::Idle(age),
                 false => Uselessness::Stuck(age),
@@ -242,14 +267,11 @@ impl Guard {
     }
 
     /// Whether a connection may be evicted that has been in this phase for so long.
-    fn may_end(&self, phase: Phase, age: Duration) -> bool {
-        let slow = || {
-            let bytes = u128::from(self.0.body_bytes.load(Ordering::Relaxed));
-            bytes * 1000 < u128::from(SLOW_BODY) * age.as_millis()
-        };
+    fn may_end(&self, phase: Phase, age: Duration, now: Instant) -> bool {
+        let is_slow = || self.micros(now) > self.0.body_until.load(Ordering::Relaxed);
         match phase {
             Phase::Service => false,
-            Phase::Body => age >= self.0.patience && slow(),
+            Phase::Body => age >= self.0.patience && is_slow(),
             Phase::Idle | Phase::Head | Phase::Response => age >= self.0.patience,
         }
     }
@@ -271,6 +293,13 @@ impl Guard {
         let since = now.saturating_duration_since(self.0.began).as_millis();
         let since = u64::try_from(since).unwrap_or(u64::MAX);
         self.0.since.store(since, Ordering::Relaxed);
+        let until = self.micros(now + self.0.patience);
+        self.0.body_until.store(until, Ordering::Relaxed);
+    }
+
+    /// The time since the connection began.
+    fn micros(&self, now: Instant) -> u64 {
+        micros(now.saturating_duration_since(self.0.began))
     }
 
     /// Moves on to the next turn that is of this phase. A body that ends at the same time in another task makes no
@@ -284,6 +313,10 @@ impl Guard {
 /// The first turn from this one on that is of this phase.
 fn turn_of(phase: Phase, from: u64) -> u64 {
     from + (phase as u64 + PHASES - from % PHASES) % PHASES
+}
+
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
 fn phase(turn: u64) -> Phase {
@@ -399,11 +432,37 @@ mod tests {
         tokio::time::advance(SECOND).await;
         guard.bytes_read(2 * 16 * 1024);
         assert!(!may_end(), "as fast as it has to be");
-        tokio::time::advance(Duration::from_millis(2)).await;
+        tokio::time::advance(SECOND + Duration::from_millis(1)).await;
         assert!(may_end());
         guard.bytes_read(1);
         assert!(may_end(), "a byte is no progress");
         drop(guard.request(Body::empty()));
         assert!(!may_end(), "a request in service is never evicted");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn evicts_bodies_that_stop_after_megabytes() {
+        const MEGABYTES: usize = 6_000_000;
+        let guard = Guard::new(SECOND);
+        let _body = guard.request(Body::from("a"));
+        guard.begin(Instant::now());
+        let is_stuck = || {
+            let uselessness = guard.uselessness(Instant::now());
+            matches!(uselessness, Some(Uselessness::Stuck(_)))
+        };
+        guard.bytes_read(MEGABYTES);
+        tokio::time::advance(SECOND).await;
+        assert!(!is_stuck(), "not before its time");
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert!(is_stuck(), "what has arrived is worth a second at most");
+        guard.bytes_read(16 * 1024);
+        assert!(!is_stuck(), "the client may not be at fault");
+        tokio::time::advance(Duration::from_millis(100)).await;
+        assert!(is_stuck(), "it holds too much for so few bytes");
+        for _ in 0..100 {
+            guard.bytes_read(70_000);
+            tokio::time::advance(Duration::from_millis(50)).await;
+            assert!(!is_stuck(), "a fast one goes on");
+        }
     }
 }

@@ -110,7 +110,9 @@ impl<F> Watch<F> {
         if phase == Phase::Idle || !self.guard.is_evicted() {
             return false;
         }
-        let is_stuck = self.guard.may_end(phase, self.since.elapsed());
+        let now = Instant::now();
+        let age = now.saturating_duration_since(self.since);
+        let is_stuck = self.guard.may_end(phase, age, now);
         if !is_stuck {
             self.guard.keep();
         }
