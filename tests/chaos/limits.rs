@@ -129,7 +129,7 @@ pub(crate) fn memory(size: Size) {
 /// a heap for each core.
 pub(crate) fn evaluations(size: Size) {
     const CORES: &str = "64";
-    let (callers, seconds) = size.of((10, 1), (64, 30));
+    let (callers, seconds) = size.of((4, 1), (64, 30));
     let time = Duration::from_secs(seconds);
     let paddings = paddings();
     let body = |name: &str, kind, operation, bytes| {
