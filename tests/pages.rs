@@ -360,9 +360,9 @@ fn each_document_that_the_kep_asks_for_is_a_section() {
     for title in want {
         let section = page.split(&format!("\n## {title}\n")).nth(1);
         let section = section.and_then(|rest| rest.split("\n## ").next());
-        assert!(
-            section.is_some_and(|text| text.lines().count() > 5),
-            "{title}"
-        );
+        let section = section.unwrap_or_else(|| panic!("{title}"));
+        // A section says something, or where to read it.
+        assert!(section.split_whitespace().count() > 10, "{title}");
+        assert!(section.contains("](") || section.contains("]["), "{title}");
     }
 }
