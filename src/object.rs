@@ -248,6 +248,14 @@ impl<'a> Tape<'a> {
         true
     }
 
+    /// Whether the tape was full within this entry, and everything before it was read.
+    pub(crate) fn is_full_within(&self, at: At) -> bool {
+        self.problem.is_some_and(|problem| {
+            let mut above = std::iter::successors(Some(problem.up), |at| self.up(*at));
+            matches!(problem.what, Flaw::TooMany) && above.any(|up| up == at)
+        })
+    }
+
     /// What is wrong around the objects, in words.
     pub(crate) fn envelope_problem(&self) -> Option<String> {
         let problem = self.envelope_problem.as_ref()?;

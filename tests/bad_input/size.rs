@@ -104,3 +104,28 @@ fn finds_the_envelope_behind_an_object_of_too_many_fields() {
     assert!(!answer.allowed);
     assert!(answer.message().contains("hold more than 65536 fields"));
 }
+
+#[test]
+fn allows_updates_whose_old_object_alone_has_too_many_fields() {
+    let tolerations = |count: usize| {
+        let all: Vec<_> = (0..count).map(|i| format!(r#"{{"key":"k{i}"}}"#)).collect();
+        format!(
+            r#"{{"metadata":{{"name":"a"}},"spec":{{"containers":[{{"name":"a"}}],"tolerations":[{}]}}}}"#,
+            all.join(",")
+        )
+    };
+    let update = |object: usize, old: usize| {
+        let (object, old) = (tolerations(object), tolerations(old));
+        let request = format!(
+            r#""uid":"u","operation":"UPDATE","kind":{{"group":"","kind":"Pod"}},"object":{object},"oldObject":{old}"#
+        );
+        ask(
+            Endpoint::Validate,
+            format!(r#"{{{HEAD},"request":{{{request}}}}}"#).as_bytes(),
+        )
+    };
+    for (object, old) in [(1, 70_000), (20_000, 20_000)] {
+        assert!(update(object, old).allowed, "{object} and {old}");
+    }
+    assert!(!update(70_000, 1).allowed);
+}
