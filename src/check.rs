@@ -18,6 +18,7 @@ use crate::facts::NamespaceFacts;
 use crate::policy::Policy;
 use comment::Comments;
 use document::Document;
+use judge::Reported;
 
 pub use fix::{Fixed, Selected, fix};
 pub use report::{FileReport, Finding, Problem, Report, Seen, Severity, Source, Span};
@@ -46,12 +47,13 @@ pub fn check(name: &str, bytes: &[u8], options: &Options) -> FileReport {
     let (documents, comments) = document::documents(&text);
     let comments = Comments::read(&comments, &text);
     report.text = text.into_owned();
+    let mut reported = Reported::default();
     for document in &documents {
         report.duplicates(document);
         match document {
             Document::Object(object) if object.is_judged(&options.policy) => {
                 report.judged += 1;
-                judge::judge(object, &comments, options, &mut report);
+                judge::judge(object, &comments, options, &mut reported, &mut report);
             }
             Document::Object(object) => report.skip(object.kind.name()),
             Document::Other { kind, .. } => report.skip(kind),

@@ -16,6 +16,9 @@ use crate::policy::Policy;
 use crate::rules::{self, Action, Rule};
 use crate::yaml::{Comment, Place};
 
+/// As many names are read in the comments of a file. Each may be the beginning of all codes.
+const MOST: usize = 1000;
+
 /// The comments of a text that are meant for us.
 #[derive(Default)]
 pub(super) struct Comments {
@@ -24,6 +27,8 @@ pub(super) struct Comments {
     by_line: HashMap<(usize, &'static str), ByLine>,
     /// What is wrong with them.
     flaws: Vec<Problem>,
+    /// How many names were read.
+    names: usize,
 }
 
 /// The comments that silence one rule in one line.
@@ -56,6 +61,9 @@ impl Comments {
         let lines: Vec<&str> = text.lines().collect();
         let next = next_saying(&lines);
         for (comment, asked) in ours {
+            if all.names > MOST {
+                break;
+            }
             let line = line(&lines, &next, comment.place);
             all.add(comment.place, line, asked);
         }
@@ -65,12 +73,18 @@ impl Comments {
     fn add(&mut self, place: Place, line: usize, asked: &str) {
         let listed = asked.strip_prefix('[').and_then(|s| s.split_once(']'));
         let Some((names, reason)) = listed else {
+            if self.is_too_much(place) {
+                return;
+            }
             let problem =
                 "this comment silences nothing; write # transom: ignore[CODE] and the reason";
             return self.flaws.push(Problem::at(place, problem));
         };
         let reason = reason.trim();
         for name in names.split(',').map(str::trim).filter(|n| !n.is_empty()) {
+            if self.is_too_much(place) {
+                return;
+            }
             let rules: Vec<_> = Rule::matching(name).collect();
             if rules.is_empty() {
                 self.flaws.push(Problem::at(place, unknown(name)));
@@ -92,6 +106,19 @@ impl Comments {
                 });
             }
         }
+    }
+
+    /// Counts a name. Beyond the last one that is read, nothing is silenced.
+    fn is_too_much(&mut self, place: Place) -> bool {
+        self.names += 1;
+        let is_too_much = self.names > MOST;
+        if is_too_much {
+            let problem = format!(
+                "this comment and those below are not read: the comments of a file name at most {MOST} rules"
+            );
+            self.flaws.push(Problem::at(place, problem));
+        }
+        is_too_much
     }
 
     /// Why this rule is ignored in a field, if a comment says so. `lines` are those in which the

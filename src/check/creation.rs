@@ -78,6 +78,13 @@ pub(super) fn apply(patch: &str, object: &mut Json) -> Option<()> {
     json_patch::patch(object, &patch).ok()
 }
 
+/// A name or a reason, of which each finding has a copy. No valid name is cut.
+pub(super) fn short(text: &str) -> String {
+    /// In bytes.
+    const LONGEST: usize = 500;
+    text[..text.floor_char_boundary(LONGEST)].to_owned()
+}
+
 /// A finding as it is reported, still without a place in a text.
 pub(crate) fn finding(
     verdict: &Verdict<'_, '_>,
@@ -108,11 +115,11 @@ pub(crate) fn finding(
         absent: told.is_absent(),
         against: None,
         kind: verdict.kind_name().to_owned(),
-        namespace: request.namespace().map(str::to_owned),
-        name: request.name().map(str::to_owned),
+        namespace: request.namespace().map(short),
+        name: request.name().map(short),
         evidence: None,
         patch: (severity == Severity::Repair).then(|| remove(path)),
-        ignored,
+        ignored: ignored.as_deref().map(short),
         pods: None,
     }
 }

@@ -1,22 +1,35 @@
 //! What the cluster would say of a manifest, and where in it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::Options;
 use super::comment::Comments;
 use super::creation::{self, Creation};
 use super::document::Object;
-use super::report::{FileReport, Finding, Problem, Span};
+use super::report::{FileReport, Finding, Problem, Severity, Span};
 use crate::FieldPath;
 use crate::admit::Verdict;
 use crate::decision::{Endpoint, Finding as Told};
 use crate::facts::Facts;
 use crate::yaml::{Index, Located};
 
+/// As many findings of one rule are reported for one place of a text. Aliases and merge keys repeat a place,
+/// and a short text could repeat it a million times.
+const MOST: usize = 10;
+
+/// How often something was reported.
+#[derive(Default)]
+pub(super) struct Reported(HashMap<Repeated, usize>);
+
+/// What a finding and its repetitions have in common: place, rule, severity, whether it is about a key, and
+/// the rest of the path where the field is absent.
+type Repeated = (usize, &'static str, Severity, bool, String);
+
 pub(super) fn judge(
     object: &Object,
     comments: &Comments,
     options: &Options,
+    reported: &mut Reported,
     report: &mut FileReport,
 ) {
     let mut json = Vec::new();
@@ -37,6 +50,7 @@ pub(super) fn judge(
         comments,
         evidence: None,
         told: HashSet::new(),
+        reported,
         report,
     };
     let asked = creation.ask(&options.policy, &facts, |verdict| case.hear(verdict));
@@ -70,6 +84,7 @@ struct Case<'c> {
     evidence: Option<String>,
     /// By code and path. A denial of /mutate tells of what /validate would find again.
     told: HashSet<(&'static str, String)>,
+    reported: &'c mut Reported,
     report: &'c mut FileReport,
 }
 
@@ -82,8 +97,14 @@ impl Case<'_> {
         for told in verdict.findings() {
             let path = verdict.path(told);
             if self.told.insert((told.rule().code, path.to_string())) {
-                let finding = self.finding(verdict, told, &path);
-                self.report.findings.push(finding);
+                let located = self.locate(&path);
+                let finding = self.finding(verdict, told, &path, &located);
+                let repeated = repeated(&finding, &path, &located);
+                let times = self.reported.0.entry(repeated).or_default();
+                *times += 1;
+                if *times <= MOST {
+                    self.report.findings.push(finding);
+                }
             }
         }
         if verdict.endpoint() == Endpoint::Validate {
@@ -92,17 +113,22 @@ impl Case<'_> {
         }
     }
 
-    fn finding(&self, verdict: &Verdict<'_, '_>, told: &Told, path: &FieldPath<'_>) -> Finding {
-        let located = self.locate(path);
+    fn finding(
+        &self,
+        verdict: &Verdict<'_, '_>,
+        told: &Told,
+        path: &FieldPath<'_>,
+        located: &Located<'_>,
+    ) -> Finding {
         let ignored = self.comments.reason(&located.lines, told.rule());
         let against = verdict.against(told).map(|path| self.locate(&path));
         Finding {
-            span: Some(self.span(&located)),
+            span: Some(self.span(located)),
             absent: !located.complete,
             against: against.map(|located| self.span(&located)),
-            namespace: self.namespace.map(str::to_owned),
+            namespace: self.namespace.map(creation::short),
             evidence: self.evidence.clone(),
-            ..creation::finding(verdict, told, path, ignored.map(str::to_owned))
+            ..creation::finding(verdict, told, path, ignored.map(creation::short))
         }
     }
 
@@ -137,4 +163,18 @@ impl Case<'_> {
     fn locate(&self, path: &FieldPath<'_>) -> Located<'_> {
         self.index.locate(path.steps())
     }
+}
+
+fn repeated(finding: &Finding, path: &FieldPath<'_>, located: &Located<'_>) -> Repeated {
+    let written = located.lines.len() - 1;
+    let absent: Vec<_> = path.steps().into_iter().skip(written).collect();
+    let start = finding.span.map_or(0, |span| span.start);
+    let (code, severity) = (finding.rule.code, finding.severity);
+    (
+        start,
+        code,
+        severity,
+        located.key.is_some(),
+        format!("{absent:?}"),
+    )
 }

@@ -100,8 +100,12 @@ pub(crate) fn json(value: &impl Serialize) -> String {
     for c in text.chars() {
         match c {
             '\x7f'..='\u{9f}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            // Terminals would turn the direction of the text.
+            c if c > '\x7f' && shown::visible(c) != c => {
+                out.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
             // In a string, as nothing else has it: no command of GitHub Actions.
-            '[' if out.ends_with("##") => out.push_str("\\u005b"),
+            '[' if shown::opens_command(&out) => out.push_str("\\u005b"),
             _ => out.push(c),
         }
     }

@@ -52,10 +52,13 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
     let Settings {
         policy,
         file: config,
+        is_found,
         origin,
     } = Settings::read(judge.config, judge.profile)?;
-    if args.verbose {
+    if args.verbose || is_found && !args.quiet {
         tell(&format!("configuration: {origin}\n"));
+    }
+    if args.verbose {
         tell(&selection.advice(&policy));
     }
     let options = crate::check::Options {

@@ -3,6 +3,7 @@
 //!
 //! Not here: how findings are made (`crate::check`, `crate::scan`), and how they look (`crate::check::output`).
 
+pub(super) mod links;
 pub(super) mod progress;
 pub(super) mod selection;
 pub(super) mod settings;

@@ -43,6 +43,7 @@ async fn scan(args: ScanArgs) -> Result<ExitCode> {
         mut policy,
         file: config,
         origin,
+        ..
     } = Settings::read(judge.config, judge.profile)?;
     args.spare(config.as_deref())?;
     if args.verbose {

@@ -249,3 +249,21 @@ fn what_may_silence_something_elsewhere_is_not_told() {
     let report = check("a.yaml", text.as_bytes(), &Options::default());
     assert_eq!((report.problems.len(), report.oddities.len()), (1, 0));
 }
+
+/// A name of two bytes may be the beginning of all codes, and one that is unknown is compared with all.
+#[test]
+fn bounds_names_in_the_comments_of_a_file() {
+    let too_much = "the comments of a file name at most 1000 rules";
+    for names in ["W,", "x,", "run-as-usr,"] {
+        let before = format!("# transom: ignore[{}] x\n", names.repeat(5000));
+        let report = checked(&(before + &at(8, " # transom: ignore[WIN101] x")));
+        assert!(report.oddities.len() <= 1001, "{}", report.oddities.len());
+        let told = report.oddities.iter();
+        assert_eq!(told.filter(|o| o.text.contains(too_much)).count(), 1);
+    }
+    let before = "# transom: ignored[WIN101]\n".repeat(5000);
+    let report = checked(&(before + &at(8, " # transom: ignore[WIN101] x")));
+    // What is not read silences nothing.
+    assert_eq!(ignored(&report), [] as [&str; 0]);
+    assert_eq!(report.oddities.len(), 1001);
+}

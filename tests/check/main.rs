@@ -9,6 +9,7 @@ mod corpus;
 mod defaults;
 mod fixes;
 mod formats;
+mod hostile;
 #[path = "../support/program.rs"]
 mod program;
 

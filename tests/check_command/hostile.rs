@@ -245,6 +245,13 @@ fn reads_no_device_and_waits_for_no_pipe() {
     assert_eq!(got.found(), ["d/web.yaml:9 deny WIN101"], "{}", got.stderr);
     let got = in_time(&place, "", &["d/zero.yaml"]);
     assert_eq!(got.code, 2, "{}", got.stderr);
+    assert!(
+        got.stdout.contains("leads through a link to /dev/zero"),
+        "{}",
+        got.stdout
+    );
+    let got = in_time(&place, "", &["/dev/zero"]);
+    assert_eq!(got.code, 2, "{}", got.stderr);
     assert!(got.stdout.contains("larger than 256 MiB"), "{}", got.stdout);
 }
 
@@ -289,12 +296,16 @@ fn reads_no_configuration_of_another_directory_unasked() {
     let place = Place::new(&[
         ("repo/d/web.yaml", DENIED),
         ("repo/.git/HEAD", ""),
+        ("repo/.env", "TOKEN=sekrit\n"),
         ("secret", "token: sekrit: bad\n"),
     ]);
-    for target in ["../secret", "/dev/zero", "/dev/tty"] {
+    for target in ["../secret", ".env", "/dev/zero", "/dev/tty"] {
         symlink(target, place.path("repo/.transom.yaml")).unwrap();
         let got = in_time(&place, "repo", &["d"]);
-        got.refused(&[".transom.yaml", "link out of its directory"]);
+        got.refused(&[
+            ".transom.yaml",
+            "link out of its directory or to a hidden file",
+        ]);
         assert!(!got.stderr.contains("sekrit"), "{}", got.stderr);
         fs::remove_file(place.path("repo/.transom.yaml")).unwrap();
     }
@@ -316,4 +327,67 @@ fn reads_names_that_look_like_flags() {
         ["./--fix:9 deny WIN101"]
     );
     assert_eq!(place.read("-q.yaml"), REPAIRED);
+}
+
+/// The command of a CI job names a path, and the author of a pull request makes it a link.
+#[test]
+fn rejects_named_paths_that_lead_out_of_the_repository() {
+    let place = Place::new(&[
+        ("repo/.git/config", "token: sekrit: bad\n"),
+        ("repo/real/web.yaml", DENIED),
+        ("repo/.hidden/web.yaml", DENIED),
+        ("home/kube.yaml", "token: sekrit: bad\n"),
+        ("home/till.yaml", REPAIRED),
+    ]);
+    symlink("../home", place.path("repo/deploy")).unwrap();
+    symlink("../home/kube.yaml", place.path("repo/kube.yaml")).unwrap();
+    symlink(".git/config", place.path("repo/config.yaml")).unwrap();
+    symlink("real", place.path("repo/inside")).unwrap();
+    let absolute = place.path("repo/deploy");
+    let run = |args: &[&str]| in_time(&place, "repo", args);
+    for path in [
+        "deploy",
+        "./deploy/",
+        "deploy/kube.yaml",
+        "deploy/till.yaml",
+        "real/../deploy/kube.yaml",
+        absolute.to_str().unwrap(),
+        "kube.yaml",
+        "config.yaml",
+    ] {
+        let got = run(&[path, "--fix"]);
+        assert_eq!(got.code, 2, "{path}: {}", got.stdout);
+        let why = "leads through a link to ";
+        assert!(got.stdout.contains(why), "{path}: {}", got.stdout);
+        assert!(!got.stdout.contains("sekrit"), "{path}: {}", got.stdout);
+    }
+    assert_eq!(place.read("home/till.yaml"), REPAIRED);
+    run(&["real", "--config", "kube.yaml"])
+        .refused(&["kube.yaml cannot be read: it leads through"]);
+    // Links in the repository, hidden files without a link, and what is outside to begin with.
+    for (path, found) in [
+        ("inside", "inside/web.yaml:9 deny WIN101"),
+        (".hidden/web.yaml", ".hidden/web.yaml:9 deny WIN101"),
+        ("../home/till.yaml", "../home/till.yaml:8 repair WIN112"),
+    ] {
+        assert_eq!(run(&[path]).found(), [found]);
+    }
+    // Below the root of the repository, too.
+    symlink("../real/web.yaml", place.path("repo/inside/up.yaml")).unwrap();
+    let got = in_time(&place, "repo/real", &["up.yaml"]);
+    assert_eq!(got.found(), ["up.yaml:9 deny WIN101"]);
+}
+
+/// Tools that manage home directories make links of such files.
+#[test]
+fn reads_directories_below_ignore_files_outside_of_the_repository() {
+    let place = Place::new(&[
+        ("home/repo/.git/HEAD", ""),
+        ("home/repo/d/web.yaml", DENIED),
+    ]);
+    symlink("/nix/store/none", place.path("home/.gitignore")).unwrap();
+    fs::write(place.path("ignore"), "").unwrap();
+    symlink("../ignore", place.path("home/.ignore")).unwrap();
+    let got = in_time(&place, "home/repo", &["d"]);
+    assert_eq!(got.found(), ["d/web.yaml:9 deny WIN101"], "{}", got.stdout);
 }

@@ -115,7 +115,9 @@ fn the_hooks_run_commands_that_are_there() {
     for hook in hooks {
         assert_eq!(hook["language"], "rust");
         let args = hook["entry"].as_str().unwrap().split(' ');
-        let args = args.chain(["web.yaml"]);
+        // A file name is not a flag, whatever the repository calls its files.
+        assert_eq!(hook["args"], serde_json::json!(["--"]));
+        let args = args.chain(["--", "--output-file=web.yaml"]);
         assert!(Cli::command().try_get_matches_from(args).is_ok());
     }
 }

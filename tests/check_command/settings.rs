@@ -27,7 +27,7 @@ fn the_configuration_is_the_file_that_is_given() {
 }
 
 #[test]
-fn the_configuration_is_found_upwards_and_told_if_somebody_asks() {
+fn finds_the_configuration_upwards_and_reports_it() {
     let place = Place::new(&[
         (".transom.yaml", &config("mode: warn\n")),
         ("a/b/web.yaml", DENIED),
@@ -38,7 +38,11 @@ fn the_configuration_is_found_upwards_and_told_if_somebody_asks() {
     };
     let got = below(&["web.yaml"]);
     assert_eq!(got.found(), ["web.yaml:9 warn WIN101"]);
-    assert!(!got.stderr.contains(".transom.yaml"), "{}", got.stderr);
+    // What weakens a check in a pull request is visible in its log.
+    let line = ".transom.yaml (profile current, mode warn";
+    assert!(got.stderr.contains(line), "{}", got.stderr);
+    let quiet = below(&["web.yaml", "-q"]).stderr;
+    assert!(!quiet.contains(".transom.yaml"), "{quiet}");
     let told = below(&["web.yaml", "-v"]).stderr;
     assert!(
         told.contains(".transom.yaml (profile current, mode warn"),

@@ -2,7 +2,8 @@
 //! terminal or GitHub Actions would obey.
 //!
 //! GitHub Actions reads the output of a step line by line: `::NAME …::` is a command at the start of
-//! a line, behind any white space, and `##[NAME …]` anywhere in it.
+//! a line, behind any white space, and `##[NAME …]` anywhere in it. Azure Pipelines reads `##vso[NAME …]`, and
+//! TeamCity `##teamcity[NAME …]`.
 //!
 //! Not here: what a format has to escape for itself.
 
@@ -13,7 +14,7 @@ use crate::yaml::Place;
 
 /// As many characters of one thing are shown.
 const LONGEST: usize = 400;
-/// Stands for `[` behind `##`.
+/// Stands for `[` behind `##` and a word.
 const BRACKET: char = '⁅';
 
 /// A text in one line, cut where it is too long.
@@ -37,9 +38,15 @@ pub(crate) fn shown_in(text: &str, longest: usize) -> String {
 /// Adds a character, or one that stands for it.
 pub(super) fn push(out: &mut String, c: char) {
     out.push(match visible(c) {
-        '[' if out.ends_with("##") => BRACKET,
+        '[' if opens_command(out) => BRACKET,
         c => c,
     });
+}
+
+/// Whether a `[` behind this text starts a command.
+pub(super) fn opens_command(before: &str) -> bool {
+    let before = before.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    before.ends_with("##")
 }
 
 /// Several lines without what a terminal or GitHub Actions would obey: messages that quote a file or
@@ -59,8 +66,23 @@ pub(crate) fn shown_lines(text: &str) -> String {
 
 /// The text without commands of GitHub Actions. Colors in it stay.
 pub(crate) fn without_commands(text: String) -> String {
-    let text = match text.contains("##[") {
-        true => text.replace("##[", &format!("##{BRACKET}")),
+    let text = match text.contains("##") {
+        true => {
+            let mut out = String::with_capacity(text.len());
+            for piece in text.split_inclusive('[') {
+                let opens = piece
+                    .strip_suffix('[')
+                    .filter(|before| opens_command(before));
+                match opens {
+                    Some(before) => {
+                        out.push_str(before);
+                        out.push(BRACKET);
+                    }
+                    None => out.push_str(piece),
+                }
+            }
+            out
+        }
         false => text,
     };
     if !text.contains("::") {
@@ -165,6 +187,9 @@ mod tests {
     #[test]
     fn keeps_nothing_that_github_obeys() {
         assert_eq!(shown("a ###[add-mask]b"), "a ###⁅add-mask]b");
+        assert_eq!(shown("##vso[a] ##vso [b"), "##vso⁅a] ##vso [b");
+        assert_eq!(shown_lines("##[x ##vso[a]"), "##⁅x ##vso⁅a]");
+        assert_eq!(without_commands("a ##[b##[".into()), "a ##⁅b##⁅");
         assert_eq!(name("::stop-commands::x"), "./::stop-commands::x");
         assert_eq!(name("\u{3000}::error::x"), "./\u{3000}::error::x");
         assert_eq!(name("-rf"), "./-rf");

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::walk;
 use crate::check::output::name;
 use crate::check::{FileReport, Report};
+use crate::command::report::links::{is_within, led_out};
 use crate::command::report::write::{Unwritten, is_same, not_following, replace};
 
 /// What is looked at.
@@ -69,6 +70,8 @@ impl Files {
                 if seen.insert(path.clone()) {
                     files.push("<stdin>".to_owned(), Source::Stdin);
                 }
+            } else if let Some(why) = led_out(path) {
+                files.push(shown(path), Source::Lost(why));
             } else if path.is_dir() {
                 files.walk(path, &mut seen);
             } else if seen.insert(identity(path)) {
@@ -108,7 +111,7 @@ impl Files {
                 continue;
             }
             let target = identity(&path);
-            if path.is_symlink() && path.exists() && !walk::is_within(&root, &target) {
+            if path.is_symlink() && path.exists() && !is_within(&root, &target) {
                 left.push(path);
             } else if seen.insert(target.clone()) {
                 self.push(shown(&path), Source::Found(target, index));
@@ -218,10 +221,7 @@ fn target(path: &Path) -> Result<PathBuf, String> {
     }
     let parent = path.parent().filter(|parent| *parent != Path::new(""));
     let roots = [Path::new("."), parent.unwrap_or_else(|| Path::new("."))];
-    match roots
-        .iter()
-        .any(|root| walk::is_within(&identity(root), &target))
-    {
+    match roots.iter().any(|root| is_within(&identity(root), &target)) {
         true => Ok(target),
         false => Err(format!(
             "cannot be written: it is a link to {}, outside of the current directory; name that file instead",

@@ -4,12 +4,13 @@
 //! file below that directory: a device could be read without end, and a pipe waited for.
 
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::{Error, WalkBuilder};
 
 use super::files::{identity, unread};
+use crate::command::report::links::repository;
 
 /// In directories only these are read, as by kubectl.
 const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
@@ -25,9 +26,18 @@ pub(super) type Lost = (PathBuf, String);
 
 /// The paths of all that has the ending of a manifest, by name.
 pub(super) fn entries(directory: &Path) -> Vec<Result<PathBuf, Lost>> {
-    // Those above the directory count as well.
+    // Those above the directory count as well, but only those of its repository can be hostile: the
+    // .gitignore of a home directory may be a link.
     let root = identity(directory);
-    if let Some(odd) = root.ancestors().find_map(odd) {
+    let here = identity(Path::new("."));
+    let fallback = if root.starts_with(&here) {
+        &here
+    } else {
+        &root
+    };
+    let top = repository(&root).unwrap_or(fallback);
+    let mut above = root.ancestors().take_while(|above| above.starts_with(top));
+    if let Some(odd) = above.find_map(odd) {
         return vec![Err((odd, ODD.to_owned()))];
     }
     let skipped = Arc::new(Mutex::new(Vec::new()));
@@ -70,17 +80,6 @@ fn odd(directory: &Path) -> Option<PathBuf> {
         let is_read = !metadata.is_dir();
         is_read && (!metadata.is_file() || metadata.len() > LARGEST || is_outside())
     })
-}
-
-/// Whether a file is below a directory, and neither hidden there nor in a directory that is. Names that
-/// start with two dots are those of a mounted ConfigMap.
-pub(super) fn is_within(root: &Path, file: &Path) -> bool {
-    let is_hidden = |part: Component<'_>| {
-        let name = part.as_os_str().as_encoded_bytes();
-        name.starts_with(b".") && !name.starts_with(b"..")
-    };
-    let below = file.strip_prefix(root);
-    below.is_ok_and(|below| !below.components().any(is_hidden))
 }
 
 fn is_manifest(path: &Path) -> bool {

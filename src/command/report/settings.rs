@@ -4,8 +4,9 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 
+use super::links::{is_within, led_out};
 use super::write::not_following;
 use crate::cli::ProfileArg;
 use crate::config::Written;
@@ -21,6 +22,8 @@ pub(in crate::command) struct Settings {
     pub(in crate::command) policy: Policy,
     /// The file that it was read from.
     pub(in crate::command) file: Option<PathBuf>,
+    /// No flag names the file, which may be part of a hostile repository.
+    pub(in crate::command) is_found: bool,
     /// Where it comes from and what it says, in short.
     pub(in crate::command) origin: String,
 }
@@ -31,10 +34,14 @@ impl Settings {
     /// # Errors
     /// There is none, or it is not valid: all that is wrong with it.
     pub(in crate::command) fn read(file: Option<PathBuf>, profile: ProfileArg) -> Result<Self> {
+        let is_given = file.is_some();
         let file = match file {
             Some(file) => {
-                let bytes = fs::read(&file);
-                let bytes = bytes.with_context(|| format!("cannot read {}", file.display()))?;
+                let name = file.display();
+                if let Some(why) = led_out(&file) {
+                    bail!("{name} {why}");
+                }
+                let bytes = fs::read(&file).with_context(|| format!("cannot read {name}"))?;
                 Some((file, bytes))
             }
             None => found()?,
@@ -59,6 +66,7 @@ impl Settings {
         let origin = format!("{name} ({})", policy::summary(&written, &policy));
         Ok(Self {
             policy,
+            is_found: !is_given && file.is_some(),
             file: file.map(|(file, _)| file),
             origin,
         })
@@ -92,8 +100,10 @@ fn unasked(file: &Path, directory: &Path) -> io::Result<Vec<u8>> {
     /// Bytes of a configuration.
     const LARGEST: u64 = 10 << 20;
     let target = fs::canonicalize(file)?;
-    if !target.starts_with(fs::canonicalize(directory)?) {
-        let why = "it is a link out of its directory; use --config if it is meant";
+    let directory = fs::canonicalize(directory)?;
+    if target != directory.join(FILE) && !is_within(&directory, &target) {
+        let why =
+            "it is a link out of its directory or to a hidden file; name the target with --config";
         return Err(io::Error::other(why));
     }
     let input = not_following(OpenOptions::new().read(true)).open(target)?;
