@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::common::{merge, object_of, pod_metadata_mut, pod_spec_mut};
+use crate::conditions::path_of;
 use crate::transom::{Options, Transom};
 
 tests![
@@ -54,16 +55,6 @@ fn denies_every_shape(cluster: &Cluster, name: &'static str, failure_policy: &st
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-}
-
-/// Where an object is created that is not to stay.
-fn path_of(object: &Value, namespace: &str) -> String {
-    let root = match object["apiVersion"].as_str().unwrap() {
-        "v1" => "/api/v1".to_owned(),
-        group => format!("/apis/{group}"),
-    };
-    let resource = object["kind"].as_str().unwrap().to_lowercase();
-    format!("{root}/namespaces/{namespace}/{resource}s?dryRun=All")
 }
 
 #[derive(Clone, Copy)]

@@ -113,7 +113,7 @@ fn the_api_server_calls_us_wherever_something_speaks_of_windows(cluster: &Cluste
 }
 
 /// Where an object is created that is not to stay.
-fn path_of(object: &Value, namespace: &str) -> String {
+pub(crate) fn path_of(object: &Value, namespace: &str) -> String {
     let root = match object["apiVersion"].as_str().unwrap() {
         "v1" => "/api/v1".to_owned(),
         group => format!("/apis/{group}"),
