@@ -67,13 +67,14 @@ struct Shared {
     /// How long the connection may be stuck in a phase once its slot or its bytes are needed.
     patience: Duration,
     /// It only grows: its remainder by [`PHASES`] is the phase, and any change of it is a new phase, even if it is
-    /// the same one after a whole request. Stream, service and watch run in the connection's one task, so the
-    /// order of memory accesses does not matter; who looks from outside may see what has just passed.
+    /// the same one after a whole request. Stream, service and watch run in the connection's one task; who looks
+    /// from outside may see what has just passed.
     turn: AtomicU64,
     /// The turn to go on with after the response, if a pipelined request was read before that was written; else 0.
     /// hyper gives it to the handler, and does not poll the handler.
     next: AtomicU64,
-    /// When the phase began, in milliseconds since the connection began.
+    /// When the phase began, in microseconds since the connection began. It is stored before the turn, so that whoever
+    /// reads the turn first never takes a phase that has just begun for an old one.
     since: AtomicU64,
     /// The bytes of the body that have come in this phase.
     body_bytes: AtomicU64,
@@ -130,12 +131,11 @@ impl Guard {
             true => turn_of(Phase::Service, turn),
             false => turn_of(Phase::Body, turn),
         };
-        let field = match phase(turn) {
-            Phase::Response => &self.0.next,
-            _ => &self.0.turn,
-        };
-        field.store(next, Ordering::Relaxed);
         self.0.body_bytes.store(0, Ordering::Relaxed);
+        match phase(turn) {
+            Phase::Response => self.0.next.store(next, Ordering::Relaxed),
+            _ => self.begin(next),
+        }
         let guard = (phase(next) == Phase::Body).then(|| (self.clone(), next));
         GuardedBody::new(body, guard)
     }
@@ -165,7 +165,7 @@ impl Guard {
         if phase(self.turn()) == Phase::Response {
             match self.0.next.swap(0, Ordering::Relaxed) {
                 0 => self.advance_to(Phase::Idle),
-                next => self.0.turn.store(next, Ordering::Relaxed),
+                next => self.begin(next),
             }
         }
     }
@@ -214,15 +214,24 @@ impl Guard {
         self.0.task.wake();
     }
 
-    /// Has the connection end at once if it is still stuck when it hears of it, else as [`Guard::tell_to_go`] does.
+    /// Has the connection end at once if it is still stuck when it hears of it. One that has moved on meanwhile stays,
+    /// unless it was idle, which ends as [`Guard::tell_to_go`] has it end.
     pub(super) fn evict(&self) {
-        self.0.evicted.store(self.turn(), Ordering::Relaxed);
-        self.tell_to_go();
+        let turn = self.turn();
+        self.0.evicted.store(turn, Ordering::Relaxed);
+        match phase(turn) {
+            Phase::Idle => self.tell_to_go(),
+            _ => self.0.task.wake(),
+        }
     }
 
-    /// Until it is told to go.
+    /// Until it is told to go or evicted, for a connection that nobody watches yet.
     pub(super) async fn told(&self) {
-        std::future::poll_fn(|cx| self.poll_told(cx)).await;
+        std::future::poll_fn(|cx| match self.poll_told(cx) {
+            Poll::Pending if !self.is_evicted() => Poll::Pending,
+            _ => Poll::Ready(()),
+        })
+        .await;
     }
 
     /// Whether somebody wants this connection to end.
@@ -247,7 +256,7 @@ impl Guard {
         if phase == Phase::Service || self.is_evicted() {
             return None;
         }
-        let since = self.0.began + Duration::from_millis(self.0.since.load(Ordering::Relaxed));
+        let since = self.0.began + Duration::from_micros(self.0.since.load(Ordering::Relaxed));
         let unused = !self.0.used.load(Ordering::Relaxed);
         let began = match phase {
             // A client that rests after its handshake, or between two bytes of its first head, gains no time.
@@ -285,16 +294,16 @@ impl Guard {
     }
 
     fn turn(&self) -> u64 {
-        self.0.turn.load(Ordering::Relaxed)
+        self.0.turn.load(Ordering::Acquire)
     }
 
-    /// Notes that the phase of this turn has begun.
-    fn begin(&self, now: Instant) {
-        let since = now.saturating_duration_since(self.0.began).as_millis();
-        let since = u64::try_from(since).unwrap_or(u64::MAX);
-        self.0.since.store(since, Ordering::Relaxed);
+    /// Begins the phase of this turn now.
+    fn begin(&self, turn: u64) {
+        let now = Instant::now();
+        self.0.since.store(self.micros(now), Ordering::Relaxed);
         let until = self.micros(now + self.0.patience);
         self.0.body_until.store(until, Ordering::Relaxed);
+        self.0.turn.store(turn, Ordering::Release);
     }
 
     /// The time since the connection began.
@@ -305,8 +314,7 @@ impl Guard {
     /// Moves on to the next turn that is of this phase. A body that ends at the same time in another task makes no
     /// difference: its phase is on the way there.
     fn advance_to(&self, phase: Phase) {
-        let turn = turn_of(phase, self.turn());
-        self.0.turn.store(turn, Ordering::Relaxed);
+        self.begin(turn_of(phase, self.turn()));
     }
 }
 
@@ -330,139 +338,4 @@ fn phase(turn: u64) -> Phase {
 }
 
 #[cfg(test)]
-mod tests {
-    use axum::body::{Body, HttpBody};
-
-    use super::*;
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    #[test]
-    fn a_phase_only_moves_on() {
-        let guard = Guard::new(SECOND);
-        guard.response();
-        guard.flushed();
-        let phases = |guard: &Guard| phase(guard.turn());
-        guard.bytes_read(1);
-        let head = guard.turn();
-        guard.bytes_read(1);
-        assert_eq!(guard.turn(), head, "a trickle is still the same head");
-        guard.request(Body::empty());
-        guard.bytes_read(1);
-        assert_eq!(
-            phases(&guard),
-            Phase::Service,
-            "a body's bytes begin nothing"
-        );
-        guard.response();
-        assert_eq!(phases(&guard), Phase::Response);
-        guard.flushed();
-        assert_eq!(phases(&guard), Phase::Idle);
-        guard.request(Body::empty());
-        assert_eq!(
-            phases(&guard),
-            Phase::Service,
-            "pipelined: its head was in the buffer"
-        );
-        guard.flushed();
-        assert_eq!(
-            phases(&guard),
-            Phase::Service,
-            "what is flushed before the answer is none"
-        );
-        guard.response();
-        guard.flushed();
-        assert_ne!(guard.turn(), PHASES, "another rest has its own time");
-    }
-
-    #[test]
-    fn ends_the_body_phase_with_its_own_body_only() {
-        let guard = Guard::new(SECOND);
-        let first = guard.request(Body::from("a"));
-        assert_eq!(phase(guard.turn()), Phase::Body);
-        drop(first);
-        assert_eq!(phase(guard.turn()), Phase::Service);
-        guard.response();
-        guard.flushed();
-        let second = guard.request(Body::from("a"));
-        guard.response();
-        guard.flushed();
-        let third = guard.request(Body::from("a"));
-        drop(second);
-        assert_eq!(phase(guard.turn()), Phase::Body, "another body has ended");
-        drop(third);
-        assert_eq!(phase(guard.turn()), Phase::Service);
-    }
-
-    #[test]
-    fn a_pipelined_request_waits_for_the_response_before_it() {
-        let guard = Guard::new(SECOND);
-        drop(guard.request(Body::empty()));
-        guard.response();
-        for body in [Body::empty(), Body::from("a")] {
-            let next = match body.is_end_stream() {
-                true => Phase::Service,
-                false => Phase::Body,
-            };
-            let body = guard.request(body);
-            assert_eq!(phase(guard.turn()), Phase::Response);
-            guard.flushed();
-            assert_eq!(phase(guard.turn()), next);
-            drop(body);
-            assert_eq!(phase(guard.turn()), Phase::Service);
-            guard.response();
-        }
-        let _body = guard.request(Body::empty());
-        guard.response();
-        guard.flushed();
-        assert_eq!(phase(guard.turn()), Phase::Idle, "both were answered");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn evicts_bodies_below_the_rate_only() {
-        let guard = Guard::new(SECOND);
-        let _body = guard.request(Body::from("a"));
-        guard.begin(Instant::now());
-        let may_end = || {
-            let uselessness = guard.uselessness(Instant::now());
-            matches!(uselessness, Some(Uselessness::Stuck(_)))
-        };
-        tokio::time::advance(SECOND - Duration::from_millis(1)).await;
-        assert!(!may_end(), "not before its time");
-        tokio::time::advance(SECOND).await;
-        guard.bytes_read(2 * 16 * 1024);
-        assert!(!may_end(), "as fast as it has to be");
-        tokio::time::advance(SECOND + Duration::from_millis(1)).await;
-        assert!(may_end());
-        guard.bytes_read(1);
-        assert!(may_end(), "a byte is no progress");
-        drop(guard.request(Body::empty()));
-        assert!(!may_end(), "a request in service is never evicted");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn evicts_bodies_that_stop_after_megabytes() {
-        const MEGABYTES: usize = 6_000_000;
-        let guard = Guard::new(SECOND);
-        let _body = guard.request(Body::from("a"));
-        guard.begin(Instant::now());
-        let is_stuck = || {
-            let uselessness = guard.uselessness(Instant::now());
-            matches!(uselessness, Some(Uselessness::Stuck(_)))
-        };
-        guard.bytes_read(MEGABYTES);
-        tokio::time::advance(SECOND).await;
-        assert!(!is_stuck(), "not before its time");
-        tokio::time::advance(Duration::from_millis(1)).await;
-        assert!(is_stuck(), "what has arrived is worth a second at most");
-        guard.bytes_read(16 * 1024);
-        assert!(!is_stuck(), "the client may not be at fault");
-        tokio::time::advance(Duration::from_millis(100)).await;
-        assert!(is_stuck(), "it holds too much for so few bytes");
-        for _ in 0..100 {
-            guard.bytes_read(70_000);
-            tokio::time::advance(Duration::from_millis(50)).await;
-            assert!(!is_stuck(), "a fast one goes on");
-        }
-    }
-}
+mod tests;

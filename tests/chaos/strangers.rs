@@ -53,7 +53,9 @@ pub(crate) fn slow_bodies(size: Size) {
 
         // As an API server's: idle most of the time, with no reason to dial again.
         let resting = Arc::new(client());
-        paced(&resting, &calls, 8, Duration::from_millis(100), AGAIN).await;
+        let (idle, known) = (Arc::clone(&resting), Arc::clone(&calls));
+        let first = async move { paced(&idle, &known, 8, Duration::from_millis(100), AGAIN).await };
+        callers.spawn(first).await.unwrap().must_be_right();
         let dialled = resting.dialled.load(Ordering::Relaxed);
 
         let attack = Attack::start(

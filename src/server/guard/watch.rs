@@ -48,8 +48,6 @@ pub(in crate::server) struct Watch<F> {
 impl<F> Watch<F> {
     /// For a connection that is idle from now on.
     pub(super) fn new(guard: Guard, connection: F, idle: Duration, head: Duration) -> Self {
-        let now = Instant::now();
-        guard.begin(now);
         Self {
             connection: Box::pin(connection),
             idle,
@@ -57,7 +55,7 @@ impl<F> Watch<F> {
             response: head,
             turn: guard.turn(),
             guard,
-            since: now,
+            since: Instant::now(),
             hurried: false,
             told: false,
             timer: Box::pin(sleep(idle)),
@@ -96,7 +94,6 @@ impl<F> Watch<F> {
     fn begin(&mut self, turn: u64) {
         self.turn = turn;
         self.since = Instant::now();
-        self.guard.begin(self.since);
         if let Some(limit) = self.limit(phase(turn)) {
             let end = self.since + limit;
             self.timer.as_mut().reset(end);
