@@ -244,14 +244,16 @@ pub struct ImageConfig {
     pub certain: CertainImages,
     /// These images are probably for Windows: alone, they lead to a warning (WIN604) and no more.
     pub hint: HintImages,
+    /// These images run on Linux, whatever their names say: they are not evidence of Windows.
+    pub linux: LinuxImages,
 }
 
 /// Images that no Linux node can run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct CertainImages {
-    /// These repositories and everything below them.
-    #[schemars(inner(regex(pattern = r"^([^*\s/]+/)*[^*\s/:@]+$")))]
+    /// These repositories and everything below them, also after the name of a mirror.
+    #[schemars(inner(regex(pattern = schema::REPOSITORY)))]
     pub repositories: Vec<String>,
     /// Tags that contain one of these, anywhere.
     #[schemars(inner(regex(pattern = r"^[A-Za-z0-9_.-]+$")))]
@@ -264,14 +266,12 @@ impl Default for CertainImages {
             repositories: strings(&[
                 "mcr.microsoft.com/windows",
                 "mcr.microsoft.com/dotnet/framework",
-            ]),
-            tags: strings(&[
-                "windowsservercore",
+                "mcr.microsoft.com/businesscentral",
                 "nanoserver",
-                "ltsc2019",
-                "ltsc2022",
-                "ltsc2025",
+                "servercore",
+                "windowsservercore",
             ]),
+            tags: strings(&["nanoserver", "servercore", "ltsc20", "ltsc-20"]),
         }
     }
 }
@@ -280,10 +280,11 @@ impl Default for CertainImages {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct HintImages {
-    /// Repositories with a word that starts with one of these.
+    /// Repositories with a word that starts with one of these, apart from the registry's host.
     #[schemars(inner(regex(pattern = r"^[a-z0-9_./-]+$")))]
     pub words: Vec<String>,
-    /// Tags with one of these among their words, which are split at -, _ and dots.
+    /// Tags with one of these among their words, alone or followed by a number. Words are split at -, _
+    /// and dots.
     #[schemars(inner(regex(pattern = r"^[A-Za-z0-9]+$")))]
     pub tags: Vec<String>,
 }
@@ -291,8 +292,38 @@ pub struct HintImages {
 impl Default for HintImages {
     fn default() -> Self {
         Self {
-            words: strings(&["windows", "iis"]),
-            tags: strings(&["windows", "win"]),
+            words: strings(&[
+                "windows",
+                "nanoserver",
+                "servercore",
+                "dotnet/framework",
+                "iis",
+                "sigwindowstools",
+            ]),
+            tags: strings(&["windows", "win", "hostprocess"]),
+        }
+    }
+}
+
+/// Images that run on Linux although their names look like Windows.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct LinuxImages {
+    /// These repositories and everything below them, also after the name of a mirror.
+    #[schemars(inner(regex(pattern = schema::REPOSITORY)))]
+    pub repositories: Vec<String>,
+}
+
+/// Windows in a virtual machine: <https://github.com/dockur/windows>.
+impl Default for LinuxImages {
+    fn default() -> Self {
+        Self {
+            repositories: strings(&[
+                "dockurr/windows",
+                "dockurr/windows-arm",
+                "dockur/windows",
+                "dockur/windows-arm",
+            ]),
         }
     }
 }

@@ -172,6 +172,7 @@ impl Policy {
                     certain_tags: images.certain.tags,
                     hint_words: images.hint.words,
                     hint_tags: images.hint.tags,
+                    linux_repositories: images.linux.repositories,
                 },
                 acting: config
                     .evidence

@@ -17,6 +17,8 @@ pub(super) const LABEL_KEY: &str =
     r"^([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$";
 /// A label's or a taint's value.
 pub(super) const LABEL_VALUE: &str = r"^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$";
+/// A repository of images, with or without a registry.
+pub(super) const REPOSITORY: &str = r"^([^*\s/]+/)*[^*\s/:@]+$";
 const NAMESPACE: &str = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$";
 
 /// The schema (draft 2020-12), without references.

@@ -160,18 +160,21 @@ pub(super) fn is_windows_sku(sku: &str) -> bool {
 pub(crate) fn of_image(image: &str) -> Option<Build> {
     let (repository, tag) = image::split(image);
     let is_windows = || {
-        let host = repository.split_once('/');
-        let path = match host {
-            Some((host, path)) if host.contains(['.', ':']) => path,
-            _ => repository,
-        };
-        let words = path.as_bytes().split(|b| !b.is_ascii_alphanumeric());
+        let path = image::path(repository).as_bytes();
+        let words = path.split(|b| !b.is_ascii_alphanumeric());
         let mut words = words.chain(image::tag_words(tag));
         words.any(|word| is_one_of(&WINDOWS_WORDS, word))
     };
     let named = |names: fn(&Release) -> &'static [&'static str]| {
+        let mut is_year = false;
         image::tag_words(tag).find_map(|word| {
-            let release = RELEASES.iter().find(|r| is_one_of(names(r), word))?;
+            // `ltsc-2019` is two words.
+            let is_year = std::mem::replace(&mut is_year, word.eq_ignore_ascii_case(b"ltsc"));
+            let release = RELEASES.iter().find(|release| {
+                let mut years = names(release).iter().filter_map(|n| n.strip_prefix("ltsc"));
+                is_one_of(names(release), word)
+                    || is_year && years.any(|year| year.as_bytes() == word)
+            })?;
             Some(release.build)
         })
     };
@@ -243,6 +246,10 @@ mod tests {
             ("app:ltsc2022", Some(20348)),
             ("app:1.0-LTSC2025-amd64", Some(26100)),
             ("app:1.0-windows2022", Some(20348)),
+            ("app:3.2-windows-ltsc-2019", Some(17763)),
+            ("app:LTSC_2022", Some(20348)),
+            ("app:windows-2022-3.1.0", None),
+            ("app:ltsc-1-2022", None),
             ("app:10.0.20348.2527", Some(20348)),
             ("app:10.0.26100.4946-amd64", Some(26100)),
             ("app:1.2-10.0.17763", Some(17763)),

@@ -261,10 +261,10 @@ fn literal(value: impl Serialize) -> String {
 
 /// What stands before and behind the names of each list of [`ImagePatterns`], in its order.
 const PARTS: [(&str, &str); 4] = [
-    ("^(?i:", ")(/|:|@|$)"),
+    ("(^|/)(?i:", ")(/|:|@|$)"),
     (":[^/@]*(?i:", ")"),
     ("(^|[^0-9A-Za-z])(", ")"),
-    (":([^/@]*[-_.])?(?i:", ")([-_.@]|$)"),
+    (":([^/@]*[-_.])?(?i:", ")[0-9]*([-_.@]|$)"),
 ];
 
 /// Every image that [`ImagePatterns`] knows, as one regular expression: none of them is compiled more than once.
@@ -274,6 +274,8 @@ fn image_pattern(images: &ImagePatterns) -> String {
         certain_tags,
         hint_words,
         hint_tags,
+        // What they take away is left to the webhook.
+        linux_repositories: _,
     } = images;
     let lists = [certain_repositories, certain_tags, hint_words, hint_tags];
     let parts = lists.into_iter().zip(PARTS);

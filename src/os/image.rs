@@ -13,43 +13,68 @@ pub(crate) enum Certainty {
 /// The names by which Windows images are known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ImagePatterns {
-    /// Repositories that hold Windows images only, with everything below them.
+    /// Repositories that hold Windows images only, with everything below them, wherever their names
+    /// begin: a mirror has the original name after its own.
     pub(crate) certain_repositories: Vec<String>,
     /// What the tags of Windows images contain.
     pub(crate) certain_tags: Vec<String>,
-    /// What words of the repositories of Windows images start with.
+    /// What words of the repositories of Windows images start with. The registry's host does not count.
     pub(crate) hint_words: Vec<String>,
-    /// Whole words of tags (split at `-`, `_`, `.`) of Windows images.
+    /// Words of tags (split at `-`, `_`, `.`) of Windows images, alone or followed by a number.
     pub(crate) hint_tags: Vec<String>,
+    /// Repositories of Linux images that look like Windows ones, with everything below them.
+    pub(crate) linux_repositories: Vec<String>,
 }
 
 impl ImagePatterns {
     /// No Linux node can run it.
     pub(crate) fn is_certain(&self, image: &str) -> bool {
         let (repository, tag) = split(image);
-        // Host names know no case, and repositories are in lower case anyway.
-        let below = |root: &String| {
-            let (start, rest) = repository.as_bytes().split_at_checked(root.len())?;
-            let below = start.eq_ignore_ascii_case(root.as_bytes());
-            Some(below && (rest.is_empty() || rest[0] == b'/'))
-        };
-        let below = |root: &String| below(root) == Some(true);
-        self.certain_repositories.iter().any(below)
-            || self.certain_tags.iter().any(|word| contains(tag, word))
+        (is_in(repository, &self.certain_repositories)
+            || self.certain_tags.iter().any(|word| contains(tag, word)))
+            && !is_in(repository, &self.linux_repositories)
     }
 
     /// It is probably for Windows.
     pub(crate) fn is_hint(&self, image: &str) -> bool {
         let (repository, tag) = split(image);
-        self.hint_words
-            .iter()
-            .any(|word| starts_word(repository, word))
-            || tag_words(tag).any(|w| {
-                self.hint_tags
-                    .iter()
-                    .any(|h| h.as_bytes().eq_ignore_ascii_case(w))
-            })
+        let is_hint_word = |word: &[u8]| self.hint_tags.iter().any(|hint| is_numbered(word, hint));
+        let path = path(repository);
+        (self.hint_words.iter().any(|word| starts_word(path, word))
+            || tag_words(tag).any(is_hint_word))
+            && !is_in(repository, &self.linux_repositories)
     }
+}
+
+/// Whether a repository is one of these or lies below one, by itself or on a mirror. Host names are
+/// in any case, and repositories in lower case.
+fn is_in(repository: &str, roots: &[String]) -> bool {
+    let slashes = repository.match_indices('/').map(|(i, _)| i + 1);
+    let mut starts = std::iter::once(0).chain(slashes);
+    starts.any(|start| {
+        roots.iter().any(|root| {
+            let name = repository.as_bytes()[start..].split_at_checked(root.len());
+            name.is_some_and(|(name, rest)| {
+                name.eq_ignore_ascii_case(root.as_bytes()) && matches!(rest, [] | [b'/', ..])
+            })
+        })
+    })
+}
+
+/// The repository without the registry's host.
+pub(crate) fn path(repository: &str) -> &str {
+    match repository.split_once('/') {
+        Some((host, path)) if host.contains(['.', ':']) || host == "localhost" => path,
+        _ => repository,
+    }
+}
+
+/// Whether a word is this one, in whatever case, alone or followed by a number.
+fn is_numbered(word: &[u8], name: &str) -> bool {
+    word.split_at_checked(name.len())
+        .is_some_and(|(start, number)| {
+            start.eq_ignore_ascii_case(name.as_bytes()) && number.iter().all(u8::is_ascii_digit)
+        })
 }
 
 /// The words of a tag.
@@ -96,6 +121,9 @@ mod tests {
     use super::*;
     use crate::policy::Policy;
 
+    const CERTAIN: Option<Certainty> = Some(Certainty::Certain);
+    const HINT: Option<Certainty> = Some(Certainty::Hint);
+
     #[test]
     fn splits_names() {
         for (image, want) in [
@@ -115,47 +143,81 @@ mod tests {
         let policy = Policy::default();
         let patterns = &policy.evidence.images;
         for (image, want) in [
-            ("mcr.microsoft.com/windows:20H2", Some(Certainty::Certain)),
+            ("mcr.microsoft.com/windows:20H2", CERTAIN),
+            ("mcr.microsoft.com/windows/servercore/iis", CERTAIN),
+            ("mcr.microsoft.com/windows/nanoserver@sha256:00", CERTAIN),
+            ("mcr.microsoft.com/dotnet/framework/aspnet:4.8", CERTAIN),
+            ("mcr.microsoft.com/businesscentral:23.0", CERTAIN),
+            ("MCR.microsoft.com/windows/servercore", CERTAIN),
+            ("microsoft/nanoserver", CERTAIN),
+            ("microsoft/windowsservercore:10.0.14393.321", CERTAIN),
+            // Mirrors.
             (
-                "mcr.microsoft.com/windows/servercore/iis",
-                Some(Certainty::Certain),
+                "artifactory.corp/mcr.microsoft.com/dotnet/framework/aspnet:4.8",
+                CERTAIN,
             ),
             (
-                "mcr.microsoft.com/windows/nanoserver@sha256:00",
-                Some(Certainty::Certain),
+                "registry.corp:5000/a/mcr.microsoft.com/windows:20H2",
+                CERTAIN,
             ),
-            (
-                "mcr.microsoft.com/dotnet/framework/aspnet:4.8",
-                Some(Certainty::Certain),
-            ),
+            ("harbor.corp/mcr/windows/servercore:1", CERTAIN),
+            ("harbor.corp/mcr/dotnet/framework/aspnet:4.8", HINT),
+            ("mirror.corp/xmcr.microsoft.com/windowsx:1", HINT),
+            // Tags.
+            ("gcr.io/datadoghq/agent:7-servercore", CERTAIN),
             (
                 "registry.example:5000/app:1.0-windowsservercore-1809",
-                Some(Certainty::Certain),
+                CERTAIN,
             ),
-            ("app:nanoserver", Some(Certainty::Certain)),
-            ("app:LTSC2022", Some(Certainty::Certain)),
+            ("app:nanoserver", CERTAIN),
+            ("app:LTSC2022", CERTAIN),
+            ("app:v1-ltsc2025", CERTAIN),
+            ("app:3.2-windows-ltsc-2019", CERTAIN),
+            ("app:ltsc2016", CERTAIN),
+            ("app:ltsc2028", CERTAIN),
+            ("app:defaultsc-1", None),
+            ("fluent/fluent-bit:windows-2022-3.1.0", HINT),
             (
-                "MCR.microsoft.com/windows/servercore",
-                Some(Certainty::Certain),
+                "otel/opentelemetry-collector-contrib:0.1.0-windows-2022-amd64",
+                HINT,
             ),
-            ("app:v1-ltsc2025", Some(Certainty::Certain)),
-            ("app:windows-2022-3.1", Some(Certainty::Hint)),
-            ("app:win-1809", Some(Certainty::Hint)),
+            ("containerinsights/ciprod:win-3.1.28", HINT),
+            ("whoami:windows-amd64-2.0.1", HINT),
+            ("app:v1-windows-hp", HINT),
+            ("app:1-WIN64", HINT),
+            ("app:1-windows2022", HINT),
+            ("app:win-1809", HINT),
+            ("sigwindowstools/kube-proxy:v1.30.0-calico", HINT),
+            ("a/kube-proxy:v1.30.0-calico-hostprocess", HINT),
+            ("app:1-winter", None),
+            ("app:1-darwin", None),
+            ("app:1-win64x", None),
             ("app:1809", None),
             ("app:4.2.1809", None),
             ("app:2.1-20h2", None),
-            ("team/windows-app:1", Some(Certainty::Hint)),
-            ("team/iis:1", Some(Certainty::Hint)),
-            ("mcr.microsoft.com/windows-cssc/x:1", Some(Certainty::Hint)),
+            ("app:18090", None),
+            // Repositories.
+            ("team/windows-app:1", HINT),
+            ("team/iis:1", HINT),
+            ("mcr.microsoft.com/windows-cssc/x:1", HINT),
+            ("team/nanoserver-tools:1", HINT),
             ("team/hawaiis:1", None),
+            // The host is that of a registry.
+            ("windows.example.com/app:1", None),
+            ("windows:5000/app:1", None),
+            ("windows/app:1", HINT),
+            // Windows in a virtual machine on Linux.
+            ("dockurr/windows:latest", None),
+            ("ghcr.io/dockur/windows-arm", None),
+            ("mirror.corp/docker.io/dockurr/windows:5", None),
+            ("team/windows:latest", HINT),
             ("nginx:1.27", None),
             ("nginx", None),
             ("", None),
-            ("app:18090", None),
         ] {
             let certainty = match (patterns.is_certain(image), patterns.is_hint(image)) {
-                (true, _) => Some(Certainty::Certain),
-                (false, true) => Some(Certainty::Hint),
+                (true, _) => CERTAIN,
+                (false, true) => HINT,
                 (false, false) => None,
             };
             assert_eq!(certainty, want, "{image}");

@@ -110,12 +110,13 @@ fn images(images: &ImageConfig, problems: &mut Vec<Problem>) {
         let path = format!("evidence.images.{list}");
         each(&path, texts, problems, |text| (!is(text)).then_some(wrong));
     };
-    all(
-        "certain.repositories",
-        &images.certain.repositories,
-        is_repository,
-        "is not a repository: no tag, no pattern, no / at the end",
-    );
+    for (list, repositories) in [
+        ("certain.repositories", &images.certain.repositories),
+        ("linux.repositories", &images.linux.repositories),
+    ] {
+        let wrong = "is not a repository: no tag, no pattern, no / at the end";
+        all(list, repositories, is_repository, wrong);
+    }
     all(
         "certain.tags",
         &images.certain.tags,

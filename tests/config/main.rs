@@ -58,6 +58,7 @@ evidence:
   images:
     certain: {repositories: [a/b], tags: [c]}
     hint: {words: [d], tags: [e]}
+    linux: {repositories: [f/g]}
   acting: [windows-options, preferred-affinity, pod-label, image-hint, windows-text, toleration]
 placement:
   osLabelKey: example.com/os
@@ -336,6 +337,10 @@ fn rejects_what_could_never_match() {
         (
             "evidence: {images: {certain: {repositories: ['reg.example:5000/win:1']}}}",
             "evidence.images.certain.repositories[0]",
+        ),
+        (
+            "evidence: {images: {linux: {repositories: [reg.example/win/]}}}",
+            "evidence.images.linux.repositories[0]",
         ),
         (
             "evidence: {images: {certain: {tags: ['win*']}}}",

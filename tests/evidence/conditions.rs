@@ -238,6 +238,13 @@ fn text_of(fragments: &'static [&'static str]) -> impl Strategy<Value = String> 
 fn image() -> impl Strategy<Value = String> {
     text_of(&[
         "mcr.microsoft.com/windows",
+        "dockurr/windows",
+        "servercore",
+        "sigwindowstools",
+        "hostprocess",
+        "ltsc-20",
+        "win",
+        "64",
         "MCR.microsoft.com/dotnet/framework",
         "registry:5000",
         "team",

@@ -45,19 +45,28 @@ fn reads_the_lists_of_images_from_the_configuration() {
     let facts = Facts::default();
     let own = policy(
         "evidence: {images: {certain: {repositories: [team/win], tags: [w2k]}, \
-         hint: {words: [redmond], tags: [w19]}}}",
+         hint: {words: [redmond], tags: [w19]}, linux: {repositories: [a/redmond]}}}",
     );
-    for certain in ["team/win:1", "team/win/a:1", "a:1-w2k22"] {
+    for certain in [
+        "team/win:1",
+        "team/win/a:1",
+        "a:1-w2k22",
+        "mirror.corp/team/win:1",
+    ] {
         is_treated_as_windows(certain, &pod(image(certain)), &own, &facts);
     }
-    for hint in ["a/redmond-b:1", "a:1-w19", "a:W19"] {
+    for hint in ["a/redmond-b:1", "a:1-w19", "a:W190"] {
         is_only_hinted_at(hint, &pod(image(hint)), &own, &facts);
     }
     for neither in [
         "team/windows:1",
         "mcr.microsoft.com/windows:1",
         "a:ltsc2022",
-        "a:w190",
+        "a:w19a",
+        "a/redmond:1-w2k-w19",
+        "a/redmond/b:1",
+        "redmond.corp/a:1",
+        "dockurr/windows",
     ] {
         is_left_alone(neither, &pod(image(neither)), &own, &facts);
     }

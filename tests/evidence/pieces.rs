@@ -138,6 +138,36 @@ pub(crate) fn windows() -> Vec<Piece> {
             image("registry.example/app:nanoserver-1809"),
         ),
         piece("ltsc2019", CertainImage, image("app:ltsc2019")),
+        piece(
+            "ltsc-2019",
+            CertainImage,
+            image("app:3.2-windows-ltsc-2019"),
+        ),
+        piece(
+            "servercore",
+            CertainImage,
+            image("gcr.io/datadoghq/agent:7-servercore"),
+        ),
+        piece(
+            "nanoserver of long ago",
+            CertainImage,
+            image("microsoft/nanoserver"),
+        ),
+        piece(
+            "a mirror",
+            CertainImage,
+            image("registry.corp/mcr.microsoft.com/windows/server:1"),
+        ),
+        piece(
+            "a mirror's project",
+            CertainImage,
+            image("registry.corp:5000/mcr/windows/servercore:1"),
+        ),
+        piece(
+            "the .NET Framework on a mirror",
+            CertainImage,
+            image("registry.corp/mcr.microsoft.com/dotnet/framework/aspnet:4.8"),
+        ),
         piece("ltsc2025", CertainImage, image("app:v1.ltsc2025")),
         piece(
             "windowsservercore",
@@ -236,6 +266,29 @@ pub(crate) fn hints() -> Vec<Piece> {
             "tag windows",
             ImageHint,
             image("registry.example/app:windows-2022-3.1.0"),
+        ),
+        piece(
+            "tag windows-amd64",
+            ImageHint,
+            image("whoami:windows-amd64-2.0.1"),
+        ),
+        piece("tag windows-hp", ImageHint, image("app:v1-windows-hp")),
+        piece("tag win64", ImageHint, image("app:1-win64")),
+        piece("tag windows2022", ImageHint, image("app:1-windows2022")),
+        piece(
+            "tag hostprocess",
+            ImageHint,
+            image("app:v1-calico-hostprocess"),
+        ),
+        piece(
+            "the tools of SIG Windows",
+            ImageHint,
+            image("sigwindowstools/kube-proxy:v1.36.0"),
+        ),
+        piece(
+            "the .NET Framework in a mirror's project",
+            ImageHint,
+            image("registry.corp/mcr/dotnet/framework/aspnet:4.8"),
         ),
         piece(
             "repository windows",
@@ -348,6 +401,20 @@ pub(crate) fn nothing() -> Vec<(&'static str, Value)> {
         ),
         ("nginx", image("nginx:1.27")),
         ("a word's end", image("team/hawaiis:1")),
+        ("winter", image("app:1-winter")),
+        ("Darwin", image("app:1-darwin-amd64")),
+        (
+            "a registry's name",
+            image("windowsregistry.example.com/app:1"),
+        ),
+        (
+            "Windows in a virtual machine",
+            image("dockurr/windows:latest"),
+        ),
+        (
+            "Windows in a virtual machine, on a mirror",
+            image("registry.corp/docker.io/dockurr/windows:5"),
+        ),
         ("a port", image("registry.example:1809/app")),
         (
             "the number of a CI build",

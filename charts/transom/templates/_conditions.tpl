@@ -3,25 +3,25 @@
 {{/* The regular expression of images. */}}
 {{- define "transom.conditions.images" -}}
 {{- $parts := list -}}
-{{- with dig "evidence" "images" "certain" "repositories" (`["mcr.microsoft.com/windows","mcr.microsoft.com/dotnet/framework"]` | fromJsonArray) (.Values.config | default dict) -}}
+{{- with dig "evidence" "images" "certain" "repositories" (`["mcr.microsoft.com/windows","mcr.microsoft.com/dotnet/framework","mcr.microsoft.com/businesscentral","nanoserver","servercore","windowsservercore"]` | fromJsonArray) (.Values.config | default dict) -}}
 {{- $names := list -}}
 {{- range . -}}{{- $names = append $names (regexQuoteMeta .) -}}{{- end -}}
-{{- $parts = append $parts (print `^(?i:` (join "|" $names) `)(/|:|@|$)`) -}}
+{{- $parts = append $parts (print `(^|/)(?i:` (join "|" $names) `)(/|:|@|$)`) -}}
 {{- end -}}
-{{- with dig "evidence" "images" "certain" "tags" (`["windowsservercore","nanoserver","ltsc2019","ltsc2022","ltsc2025"]` | fromJsonArray) (.Values.config | default dict) -}}
+{{- with dig "evidence" "images" "certain" "tags" (`["nanoserver","servercore","ltsc20","ltsc-20"]` | fromJsonArray) (.Values.config | default dict) -}}
 {{- $names := list -}}
 {{- range . -}}{{- $names = append $names (regexQuoteMeta .) -}}{{- end -}}
 {{- $parts = append $parts (print `:[^/@]*(?i:` (join "|" $names) `)`) -}}
 {{- end -}}
-{{- with dig "evidence" "images" "hint" "words" (`["windows","iis"]` | fromJsonArray) (.Values.config | default dict) -}}
+{{- with dig "evidence" "images" "hint" "words" (`["windows","nanoserver","servercore","dotnet/framework","iis","sigwindowstools"]` | fromJsonArray) (.Values.config | default dict) -}}
 {{- $names := list -}}
 {{- range . -}}{{- $names = append $names (regexQuoteMeta .) -}}{{- end -}}
 {{- $parts = append $parts (print `(^|[^0-9A-Za-z])(` (join "|" $names) `)`) -}}
 {{- end -}}
-{{- with dig "evidence" "images" "hint" "tags" (`["windows","win"]` | fromJsonArray) (.Values.config | default dict) -}}
+{{- with dig "evidence" "images" "hint" "tags" (`["windows","win","hostprocess"]` | fromJsonArray) (.Values.config | default dict) -}}
 {{- $names := list -}}
 {{- range . -}}{{- $names = append $names (regexQuoteMeta .) -}}{{- end -}}
-{{- $parts = append $parts (print `:([^/@]*[-_.])?(?i:` (join "|" $names) `)([-_.@]|$)`) -}}
+{{- $parts = append $parts (print `:([^/@]*[-_.])?(?i:` (join "|" $names) `)[0-9]*([-_.@]|$)`) -}}
 {{- end -}}
 {{- join "|" $parts | default `^a^` -}}
 {{- end -}}

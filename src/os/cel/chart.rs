@@ -17,7 +17,7 @@ pub fn chart_template() -> String {
         placement,
         ..
     } = Config::default();
-    let ImageConfig { certain, hint } = evidence.images;
+    let ImageConfig { certain, hint, .. } = evidence.images;
     let lists = [
         ("\"certain\" \"repositories\"", certain.repositories),
         ("\"certain\" \"tags\"", certain.tags),
