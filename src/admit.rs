@@ -137,6 +137,19 @@ fn judge<'r, 'a>(
     })
 }
 
+/// What the evidence says of an object that is exempt. Only `check` reports it.
+fn detect_exempt(request: &Request<'_>, policy: &Policy, facts: &Facts) -> Detection {
+    exempt_pod(request).map_or_else(Detection::default, |pod| {
+        os::detect(&pod, None, &policy.evidence, facts)
+    })
+}
+
+fn exempt_pod<'r, 'a>(request: &'r Request<'a>) -> Option<Pod<'r, 'a>> {
+    let object = readable_object(request).ok()?;
+    let kind = request.kind().filter(|kind| *kind != Kind::Service)?;
+    Pod::find(request.tape(), object, kind)
+}
+
 /// The kinds, operations and subresources that the webhooks are for.
 fn judged_kind(request: &Request<'_>, policy: &Policy) -> Option<Kind> {
     let kind = request.kind()?;

@@ -9,19 +9,24 @@ pub(crate) mod creation;
 mod document;
 mod fix;
 mod judge;
+mod known;
 pub mod output;
 pub mod report;
+mod subject;
 
 use std::collections::BTreeMap;
 
-use crate::facts::NamespaceFacts;
+use crate::facts::{Facts, NamespaceFacts};
 use crate::policy::Policy;
 use comment::Comments;
 use document::Document;
 use judge::Reported;
 
 pub use fix::{Fixed, Selected, fix};
+pub use known::{Said, facts};
 pub use report::{FileReport, Finding, Problem, Report, Seen, Severity, Source, Span};
+pub(crate) use subject::Note;
+pub use subject::{Added, Subject};
 
 /// What files are held against.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +37,10 @@ pub struct Options {
     pub namespace: NamespaceFacts,
     /// The namespace of manifests that name none.
     pub namespace_name: Option<String>,
+    /// What the manifests of the input say of the cluster.
+    pub facts: Facts,
+    /// Evaluate objects in namespaces whose label says `transom.dev/mode: off`.
+    pub include_exempt: bool,
 }
 
 /// Looks at one file. `name` is what reports call it.
@@ -52,11 +61,15 @@ pub fn check(name: &str, bytes: &[u8], options: &Options) -> FileReport {
         report.duplicates(document);
         match document {
             Document::Object(object) if object.is_judged(&options.policy) => {
-                report.judged += 1;
                 judge::judge(object, &comments, options, &mut reported, &mut report);
             }
             Document::Object(object) => report.skip(object.kind.name()),
-            Document::Other { kind, .. } => report.skip(kind),
+            Document::Other { kind, known, node } => {
+                report.skip(kind);
+                if let Some(known) = known {
+                    report.said.add(*known, node);
+                }
+            }
             Document::List(_) => {}
             Document::Foreign(problem) => {
                 report.foreign += 1;

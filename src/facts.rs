@@ -105,6 +105,19 @@ impl NamespaceFacts {
     }
 }
 
+impl NamespaceFacts {
+    /// These labels, and the other ones where these say nothing.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            mode: self.mode.or(other.mode),
+            os: self.os.or(other.os),
+            set_pod_os: self.set_pod_os.or(other.set_pod_os),
+            linux_guard: self.linux_guard.or(other.linux_guard),
+            old_pod_security: self.old_pod_security || other.old_pod_security,
+        }
+    }
+}
+
 /// `v1.24` → 24; `latest` is no number.
 fn minor_version(version: &str) -> Option<u32> {
     version.strip_prefix("v1.")?.parse().ok()

@@ -93,6 +93,18 @@ impl Policy {
         self.mode = Mode::Enforce;
     }
 
+    /// As if nothing were exempt and no namespace in mode `off`.
+    pub fn evaluate_exempt(&mut self) {
+        self.exempt_namespaces.clear();
+        self.exempt_users.clear();
+        self.exempt_groups.clear();
+        self.exempt_runtime_classes.clear();
+        self.namespaces.retain(|_, mode| *mode != Mode::Off);
+        if self.mode == Mode::Off {
+            self.mode = Mode::Enforce;
+        }
+    }
+
     /// Whether tolerations are learnt from the nodes' taints.
     pub fn learns_taints(&self) -> bool {
         self.placement.learning.is_some()

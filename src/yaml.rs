@@ -21,7 +21,7 @@ pub use read::{Contents, documents, read, scalars};
 pub use stream::json_objects;
 
 /// A line and a column of a text, both from 1; columns count characters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// The line.
     pub line: usize,

@@ -157,6 +157,48 @@ impl<'r, 'a> Verdict<'r, 'a> {
         }
     }
 
+    /// What the evidence says, also of an exempt object, which admission does not evaluate.
+    pub(crate) fn detection(&self) -> Detection {
+        match &self.outcome {
+            Outcome::Judged(judgement) => judgement.detection,
+            Outcome::Exempt(_) => super::detect_exempt(self.request, self.policy, self.facts),
+            Outcome::Unreadable(_) => Detection::default(),
+        }
+    }
+
+    /// Whether `spec.os` and the node selector are missing in a Windows pod, or in a template of such pods, and
+    /// /mutate adds them to the pods.
+    pub(crate) fn misses_placement(&self) -> (bool, bool) {
+        let Outcome::Judged(Judgement {
+            detection,
+            pod: Some(pod),
+            ..
+        }) = &self.outcome
+        else {
+            return (false, false);
+        };
+        let is_placed = detection.is_windows()
+            && detection.conflict.is_none()
+            && pod.spec.is_some()
+            && self.mode >= Mode::Warn;
+        let placement = &self.policy.placement;
+        let adds_os = self.mode == Mode::Enforce && placement.set_pod_os && !pod.says_windows();
+        (
+            is_placed && adds_os,
+            is_placed && placement.misses_selector(pod),
+        )
+    }
+
+    /// The RuntimeClass that the pod names.
+    pub(crate) fn runtime_class(&self) -> Option<&str> {
+        let class = match &self.outcome {
+            Outcome::Judged(judgement) => judgement.pod.as_ref()?.runtime_class?,
+            Outcome::Exempt(_) => super::exempt_pod(self.request)?.runtime_class?,
+            Outcome::Unreadable(_) => return None,
+        };
+        self.request.tape().text(class)
+    }
+
     /// What the patch changes, each kind of change once.
     pub fn changes(&self) -> impl Iterator<Item = Change> {
         let judgement = match &self.outcome {

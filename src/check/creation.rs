@@ -8,9 +8,9 @@ use serde_json::Value as Json;
 
 use super::report::{Finding, Severity};
 use crate::FieldPath;
-use crate::admit::{self, Verdict};
+use crate::admit::{self, Labels, Verdict};
 use crate::decision::{Effect, Endpoint, Finding as Told};
-use crate::facts::Facts;
+use crate::facts::{Facts, NamespaceFacts};
 use crate::mode::Mode;
 use crate::policy::Policy;
 use crate::review::{self, Malformed};
@@ -34,11 +34,27 @@ impl Creation<'_> {
         self,
         policy: &Policy,
         facts: &Facts,
+        hear: impl FnMut(&Verdict<'_, '_>),
+    ) -> Result<(), Malformed> {
+        let labels = facts.namespaces.get(self.namespace).copied();
+        self.ask_in(policy, facts, &labels.unwrap_or_default(), hear)
+    }
+
+    /// The same in a namespace with these labels.
+    ///
+    /// # Errors
+    /// The object is not JSON that could be asked about.
+    pub(crate) fn ask_in(
+        self,
+        policy: &Policy,
+        facts: &Facts,
+        labels: &NamespaceFacts,
         mut hear: impl FnMut(&Verdict<'_, '_>),
     ) -> Result<(), Malformed> {
         let body = self.review();
+        let labels = Labels::Known(Some(labels));
         let request = review::decode(&body, policy)?;
-        let mutated = admit::admit(Endpoint::Mutate, &request, policy, facts);
+        let mutated = admit::admit_in(Endpoint::Mutate, &request, policy, facts, labels);
         hear(&mutated);
         let patched = self.patched(&mutated);
         let body = patched.as_deref().map(|object| {
@@ -49,7 +65,8 @@ impl Creation<'_> {
             .as_deref()
             .and_then(|body| review::decode(body, policy).ok());
         let request = again.as_ref().unwrap_or(&request);
-        hear(&admit::admit(Endpoint::Validate, request, policy, facts));
+        let validated = admit::admit_in(Endpoint::Validate, request, policy, facts, labels);
+        hear(&validated);
         Ok(())
     }
 

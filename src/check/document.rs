@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::known::Known;
 use super::report::Problem;
 use crate::field::Step;
 use crate::policy::Policy;
@@ -14,7 +15,12 @@ pub(super) enum Document {
     /// An object that is judged.
     Object(Object),
     /// Another kind.
-    Other { kind: String, node: Node },
+    Other {
+        kind: String,
+        /// Facts are made of it.
+        known: Option<Known>,
+        node: Node,
+    },
     /// The frame of a list of objects: its keys that stand in one map twice, with the place of the first.
     List(Vec<(Key, Place)>),
     /// It is YAML and no Kubernetes object.
@@ -210,7 +216,11 @@ fn push(node: Node, typed: Option<Typed<'_>>, documents: &mut Vec<Document>) {
     let group = api_version.split_once('/').map_or("", |(group, _)| group);
     documents.push(match Kind::find(group, &kind) {
         Some(kind) => Document::Object(Object { kind, node }),
-        None => Document::Other { kind, node },
+        None => Document::Other {
+            known: Known::find(group, &kind),
+            kind,
+            node,
+        },
     });
 }
 

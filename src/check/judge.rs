@@ -7,11 +7,13 @@ use super::comment::Comments;
 use super::creation::{self, Creation};
 use super::document::Object;
 use super::report::{FileReport, Finding, Problem, Severity, Span};
+use super::subject::Subject;
 use crate::FieldPath;
 use crate::admit::Verdict;
 use crate::decision::{Endpoint, Finding as Told};
-use crate::facts::Facts;
-use crate::yaml::{Index, Located};
+use crate::facts::NamespaceFacts;
+use crate::mode::Mode;
+use crate::yaml::{Index, Located, Place};
 
 /// As many findings of one rule are reported for one place of a text. Aliases and merge keys repeat a place,
 /// and a short text could repeat it a million times.
@@ -19,7 +21,10 @@ const MOST: usize = 10;
 
 /// How often something was reported.
 #[derive(Default)]
-pub(super) struct Reported(HashMap<Repeated, usize>);
+pub(super) struct Reported {
+    findings: HashMap<Repeated, usize>,
+    subjects: HashMap<Place, usize>,
+}
 
 /// What a finding and its repetitions have in common: place, rule, severity, whether it is about a key, and
 /// the rest of the path where the field is absent.
@@ -34,10 +39,11 @@ pub(super) fn judge(
 ) {
     let mut json = Vec::new();
     if let Err(flaw) = object.node.write_json(&mut json) {
+        report.judged += 1;
         return report.problems.push(Problem::at(flaw.place, flaw.problem));
     }
     let namespace = namespace(object, options);
-    let facts = facts(namespace, options);
+    let labels = labels(namespace, options);
     let creation = Creation {
         kind: object.kind,
         namespace,
@@ -50,10 +56,22 @@ pub(super) fn judge(
         comments,
         evidence: None,
         told: HashSet::new(),
+        subject: None,
         reported,
         report,
     };
-    let asked = creation.ask(&options.policy, &facts, |verdict| case.hear(verdict));
+    let asked = creation.ask_in(&options.policy, &options.facts, &labels, |verdict| {
+        case.hear(verdict);
+    });
+    let subject = case.subject.take();
+    match subject {
+        Some(subject) => {
+            let times = reported.subjects.entry(subject.place).or_default();
+            *times += 1;
+            report.count(subject, *times <= MOST);
+        }
+        None => report.judged += 1,
+    }
     if let Err(malformed) = asked {
         let problem = Problem::at(object.node.place, malformed.to_string());
         report.problems.push(problem);
@@ -67,12 +85,14 @@ pub(super) fn namespace<'o>(object: &'o Object, options: &'o Options) -> &'o str
     said.unwrap_or("default")
 }
 
-/// What is known of the cluster.
-pub(super) fn facts(namespace: &str, options: &Options) -> Facts {
-    Facts {
-        namespaces: [(namespace.to_owned(), options.namespace)].into(),
-        ..Facts::default()
-    }
+/// What the labels of a namespace say: those of the command line win over those of its manifest.
+pub(super) fn labels(namespace: &str, options: &Options) -> NamespaceFacts {
+    let said = options.facts.namespaces.get(namespace);
+    let mut labels = options.namespace.or(said.copied().unwrap_or_default());
+    labels.mode = labels
+        .mode
+        .filter(|mode| !(options.include_exempt && *mode == Mode::Off));
+    labels
 }
 
 /// One object, and everything that is told of it.
@@ -84,6 +104,7 @@ struct Case<'c> {
     evidence: Option<String>,
     /// By code and path. A denial of /mutate tells of what /validate would find again.
     told: HashSet<(&'static str, String)>,
+    subject: Option<Subject>,
     reported: &'c mut Reported,
     report: &'c mut FileReport,
 }
@@ -92,7 +113,13 @@ impl Case<'_> {
     fn hear(&mut self, verdict: &Verdict<'_, '_>) {
         if verdict.endpoint() == Endpoint::Mutate {
             // What the patch adds is no evidence of anything.
-            self.evidence = verdict.evidence();
+            let name = self.object.metadata("name");
+            let name = name.or_else(|| self.object.metadata("generateName"));
+            let kind = self.object.kind.name();
+            let place = self.object.node.place;
+            let subject = Subject::of(verdict, kind, [self.namespace, name], place);
+            self.evidence.clone_from(&subject.evidence);
+            self.subject = Some(subject);
         }
         for told in verdict.findings() {
             let path = verdict.path(told);
@@ -100,7 +127,7 @@ impl Case<'_> {
                 let located = self.locate(&path);
                 let finding = self.finding(verdict, told, &path, &located);
                 let repeated = repeated(&finding, &path, &located);
-                let times = self.reported.0.entry(repeated).or_default();
+                let times = self.reported.findings.entry(repeated).or_default();
                 *times += 1;
                 if *times <= MOST {
                     self.report.findings.push(finding);

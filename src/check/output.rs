@@ -17,7 +17,7 @@ mod text;
 
 use serde::Serialize;
 
-use super::{FileReport, Finding, Problem, Report, Severity, Source, Span};
+use super::{FileReport, Finding, Note, Problem, Report, Severity, Source, Span};
 use crate::yaml::Place;
 
 pub use diff::diff;
@@ -120,11 +120,12 @@ pub(crate) fn note(file: &str, note: &Problem) -> String {
 }
 
 /// One thing that people are told of a file.
-#[derive(Clone, Copy)]
 enum Item<'r> {
     Finding(&'r Finding),
     Problem(&'r Problem),
     Oddity(&'r Problem),
+    /// About an object, at the place where it starts.
+    Note(Place, Note, String),
 }
 
 impl Item<'_> {
@@ -133,6 +134,7 @@ impl Item<'_> {
         match self {
             Self::Finding(finding) => finding.span.map(Span::place),
             Self::Problem(problem) | Self::Oddity(problem) => problem.place,
+            Self::Note(place, ..) => Some(*place),
         }
     }
 
@@ -141,6 +143,7 @@ impl Item<'_> {
             Self::Finding(finding) => finding.severity.name(),
             Self::Problem(_) => "error",
             Self::Oddity(_) => "warning",
+            Self::Note(..) => "note",
         }
     }
 }
@@ -154,10 +157,20 @@ fn told(file: &FileReport) -> Vec<Item<'_>> {
         .map(Item::Finding)
         .chain(file.problems.iter().map(Item::Problem))
         .chain(file.oddities.iter().map(Item::Oddity))
+        .chain(notes(file))
         .collect();
     // Findings of one place keep their order, by rule.
     items.sort_by_key(Item::place);
     items
+}
+
+/// Exempt objects and those that the webhook places.
+fn notes(file: &FileReport) -> impl Iterator<Item = Item<'_>> {
+    let subjects = file.subjects.iter();
+    subjects.filter_map(|subject| {
+        let (note, text) = subject.note()?;
+        Some(Item::Note(subject.place, note, text))
+    })
 }
 
 /// The column behind the last character of a place, which is in one line.

@@ -2,6 +2,8 @@
 
 use super::Skipped;
 use super::document::Document;
+use super::known::Said;
+use super::subject::Subject;
 use crate::rules::Rule;
 use crate::yaml::Place;
 
@@ -55,7 +57,17 @@ pub struct FileReport {
     /// What was read and is probably not meant: a key that stands there twice, a comment that
     /// silences nothing.
     pub oddities: Vec<Problem>,
-    /// How many objects were judged.
+    /// Objects of the kinds that are evaluated, and what they are taken for. Of a place that aliases repeat, ten.
+    pub subjects: Vec<Subject>,
+    /// How many of the evaluated objects target Windows.
+    pub windows: usize,
+    /// How many objects are exempt.
+    pub exempt: usize,
+    /// How many Windows objects nothing but the webhook keeps off Linux nodes.
+    pub placed: usize,
+    /// What the manifests say of the cluster.
+    pub said: Said,
+    /// How many objects were evaluated.
     pub judged: usize,
     /// Objects without a pod in them.
     pub skipped: Skipped,
@@ -207,18 +219,33 @@ impl FileReport {
         }
     }
 
+    /// Counts an object, and keeps it if it is to be listed.
+    pub(super) fn count(&mut self, subject: Subject, is_listed: bool) {
+        let is_exempt = subject.exempt.is_some();
+        self.judged += usize::from(!is_exempt);
+        self.exempt += usize::from(is_exempt);
+        self.windows += usize::from(!is_exempt && subject.is_windows());
+        self.placed += usize::from(subject.is_placed());
+        if is_listed {
+            self.subjects.push(subject);
+        }
+    }
+
     pub(super) fn skip(&mut self, kind: &str) {
         *self.skipped.entry(kind.to_owned()).or_default() += 1;
     }
 
     /// There is nothing to say of it but what it holds.
     pub fn is_silent(&self) -> bool {
-        self.findings.is_empty() && self.problems.is_empty() && self.oddities.is_empty()
+        self.findings.is_empty()
+            && self.problems.is_empty()
+            && self.oddities.is_empty()
+            && self.subjects.iter().all(|s| s.note().is_none())
     }
 
     /// There is no Kubernetes object in it: it is YAML of another kind.
     pub fn is_foreign(&self) -> bool {
-        let none = self.judged == 0 && self.skipped.is_empty();
+        let none = self.judged == 0 && self.subjects.is_empty() && self.skipped.is_empty();
         none && self.foreign > 0 && self.foreign == self.problems.len()
     }
 
@@ -252,6 +279,29 @@ impl Report {
     pub fn judged(&self) -> usize {
         let live = self.cluster.as_ref().map_or(0, |seen| seen.judged);
         live + self.files.iter().map(|file| file.judged).sum::<usize>()
+    }
+
+    /// The objects of all files that are evaluated or exempt.
+    pub fn subjects(&self) -> impl Iterator<Item = (&FileReport, &Subject)> {
+        let files = self.files.iter();
+        files.flat_map(|file| file.subjects.iter().map(move |subject| (file, subject)))
+    }
+
+    /// How many of the evaluated objects target Windows.
+    pub fn windows(&self) -> usize {
+        let live = self.cluster.as_ref().map_or(0, |seen| seen.windows);
+        live + self.files.iter().map(|file| file.windows).sum::<usize>()
+    }
+
+    /// How many objects are exempt.
+    pub fn exempt(&self) -> usize {
+        let live = self.cluster.as_ref().map_or(0, |seen| seen.exempt);
+        live + self.files.iter().map(|file| file.exempt).sum::<usize>()
+    }
+
+    /// How many Windows objects nothing but the webhook keeps off Linux nodes.
+    pub fn placed(&self) -> usize {
+        self.files.iter().map(|file| file.placed).sum()
     }
 
     /// How many objects have no pod in them.

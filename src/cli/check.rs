@@ -50,6 +50,10 @@ pub struct CheckArgs {
     #[arg(short, long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub namespace: Option<String>,
 
+    /// Evaluate objects that are exempt: kube-system, what the configuration exempts, mode off
+    #[arg(long)]
+    pub include_exempt: bool,
+
     /// Write repairs and placement into the files, then tell what is left
     ///
     /// Of all that is for Windows: what the webhook would take out of the pods and put into them, templates

@@ -73,6 +73,8 @@ pub enum FailOn {
     Deny,
     /// That, and what it would warn of or repair
     Warn,
+    /// That, and Windows objects without a node selector, which only the webhook keeps off Linux nodes
+    Place,
 }
 
 impl ValueEnum for Format {

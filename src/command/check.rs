@@ -18,9 +18,10 @@ use super::report::progress::Progress;
 use super::report::selection::Selection;
 use super::report::settings::{self, Settings};
 use super::report::{UNREAD, taken, write};
-use crate::check::check;
-use crate::check::output::{name, render, summary};
+use crate::check::output::{name, render, shown, summary};
+use crate::check::{self, Options, Report, check};
 use crate::cli::{CheckArgs, Cli};
+use crate::os::Os;
 use crate::terminal::{self, tell};
 use files::{Files, Input};
 use look::{Looked, Mode, Repairs, look};
@@ -35,6 +36,7 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
         assume_os,
         namespace_labels,
         namespace,
+        include_exempt,
         fix,
         diff,
         report: args,
@@ -50,7 +52,7 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
     }
     let selection = Selection::new(&judge.select, &judge.ignore)?;
     let Settings {
-        policy,
+        mut policy,
         file: config,
         is_found,
         origin,
@@ -61,10 +63,15 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
     if args.verbose {
         tell(&selection.advice(&policy));
     }
-    let options = crate::check::Options {
+    if include_exempt {
+        policy.evaluate_exempt();
+    }
+    let mut options = Options {
         policy,
         namespace: settings::namespace(&namespace_labels, assume_os),
         namespace_name: namespace,
+        include_exempt,
+        ..Options::default()
     };
 
     let mut files = Files::find(&paths);
@@ -86,8 +93,8 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
         (false, false) => Mode::Check,
     };
     let is_piped_through = mode == Mode::Fix && files.inputs.iter().any(Input::is_stdin);
-    let look = |input: &Input| {
-        let mut looked = look(input, mode, &options, &selection);
+    let look = |input: &Input, mode, options: &Options| {
+        let mut looked = look(input, mode, options, &selection);
         if looked.report.is_silent() {
             // Nobody will be shown a line of it.
             looked.report.text = String::new();
@@ -95,7 +102,22 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
         progress.tick();
         looked
     };
-    let looked = work::in_parallel(&files.inputs, jobs, look);
+    let first = |input: &Input| look(input, Mode::Check, &options);
+    let mut looked = work::in_parallel(&files.inputs, jobs, first);
+    // What manifests say of the cluster counts in all files, whatever their order.
+    options.facts = check::facts(looked.iter().map(|looked| &looked.report));
+    let again: Vec<_> = looked
+        .iter()
+        .enumerate()
+        .filter(|(_, looked)| mode != Mode::Check || looked.report.refers_to(&options.facts))
+        .map(|(i, _)| i)
+        .collect();
+    progress.foresee(again.len());
+    let second = |i: &usize| look(&files.inputs[*i], mode, &options);
+    let second = work::in_parallel(&again, jobs, second);
+    for (i, again) in again.into_iter().zip(second) {
+        looked[i] = again;
+    }
     drop(progress);
 
     let mut repairs = Repairs::default();
@@ -111,6 +133,7 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
     let left = std::mem::take(&mut files.left);
     let (report, foreign) = files.report(reports);
     if args.verbose {
+        tell(&taken_for(&report));
         for file in foreign {
             let file = name(&file);
             tell(&format!("{file}: passed over: no Kubernetes object\n"));
@@ -143,4 +166,25 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
         tell(&format!("{}\n", summary(&report)));
     }
     Ok(args.exit_code(&report, args.fails(&report)))
+}
+
+/// A line for each object that targets Windows or is exempt, with the evidence.
+fn taken_for(report: &Report) -> String {
+    let mut out = String::new();
+    for (file, subject) in report.subjects() {
+        let evidence = subject.evidence.as_deref().map(shown);
+        let evidence = evidence.map_or_else(String::new, |evidence| format!(" ({evidence})"));
+        let what = match (subject.os, &subject.exempt) {
+            (Some(Os::Windows), None) => format!("Windows{evidence}"),
+            (os, Some(why)) => {
+                let os = os.map_or("unmarked", Os::name);
+                format!("exempt ({}), {os}{evidence}", shown(why))
+            }
+            _ => continue,
+        };
+        let (name, line) = (name(&file.name), subject.place.line);
+        let subject = shown(&subject.to_string());
+        out += &format!("{name}:{line}: {subject}: {what}\n");
+    }
+    out
 }

@@ -59,9 +59,10 @@ impl ReportArgs {
     pub(super) fn fails(&self, report: &Report) -> bool {
         let least = match self.fail_on {
             FailOn::Deny => Severity::Deny,
-            FailOn::Warn => Severity::Repair,
+            FailOn::Warn | FailOn::Place => Severity::Repair,
         };
-        report.findings().any(|(_, f)| f.severity >= least)
+        let is_placed = self.fail_on == FailOn::Place && report.placed() > 0;
+        is_placed || report.findings().any(|(_, f)| f.severity >= least)
     }
 
     /// 2 if something could not be read, whatever else there is.

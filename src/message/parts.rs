@@ -63,12 +63,9 @@ impl Verdict<'_, '_> {
         told.collect()
     }
 
-    /// Why the object is taken for one that is for Windows, in short.
+    /// The strongest evidence of the operating system, in short. Also of an exempt object.
     pub(crate) fn evidence(&self) -> Option<String> {
-        let Outcome::Judged(judgement) = self.outcome() else {
-            return None;
-        };
-        let detection = &judgement.detection;
+        let detection = self.detection();
         let evidence = detection.evidence.or(detection.hint)?;
         let message = Message::new(self);
         let mut text = String::new();

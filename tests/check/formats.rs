@@ -144,7 +144,7 @@ fn markdown_is_a_table_a_file() {
 
 #[test]
 fn the_summary_is_one_line() {
-    insta::assert_snapshot!(summary(&report()), @"2 denied, 2 warned, 1 to be repaired, 2 problems, 1 oddity, 1 ignored in 4 files; 3 objects judged, 2 skipped (1 ConfigMap, 1 Secret)");
+    insta::assert_snapshot!(summary(&report()), @"2 denied, 2 warned, 1 to be repaired, 2 problems, 1 oddity, 2 to be placed, 1 ignored in 4 of 5 files; 3 Windows objects, 0 Linux or unmarked, 2 skipped (1 ConfigMap, 1 Secret)");
 }
 
 /// A field that is not there, and one that another contradicts.
@@ -291,7 +291,7 @@ fn a_line_of_output_is_a_line_whatever_a_name_says() {
     let told: usize = report
         .files
         .iter()
-        .map(|file| file.findings.len() + file.oddities.len())
+        .map(|file| file.findings.len() + file.oddities.len() + file.placed)
         .sum();
     let told = told + report.problems();
     assert!(told > 50, "{told}");
@@ -300,9 +300,9 @@ fn a_line_of_output_is_a_line_whatever_a_name_says() {
         assert_eq!(text.lines().count(), told, "{text}");
         if format == Format::Github {
             assert!(
-                text.lines()
-                    .all(|line| line.starts_with("::error file=")
-                        || line.starts_with("::warning file=")),
+                text.lines().all(|line| line.starts_with("::error file=")
+                    || line.starts_with("::warning file=")
+                    || line.starts_with("::notice file=")),
                 "{text}"
             );
         }

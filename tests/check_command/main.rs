@@ -14,6 +14,7 @@ mod plugin;
 #[path = "../support/program.rs"]
 mod program;
 mod settings;
+mod subjects;
 #[cfg(unix)]
 mod terminal;
 mod written;
@@ -129,7 +130,6 @@ impl Place {
     }
 
     /// The same, as the arguments say.
-    #[cfg(unix)]
     fn plain(&self, args: &[&str]) -> Outcome {
         let mut command = program::transom(self.0.path());
         Outcome::of(&command.arg("check").args(args).output().unwrap())
@@ -156,9 +156,10 @@ impl Outcome {
         }
     }
 
-    /// `file:line severity CODE`, or for what cannot be read `file error`.
+    /// `file:line severity CODE`, or for what cannot be read `file error`, without the notes.
     fn found(&self) -> Vec<String> {
         let lines = self.stdout.lines();
+        let lines = lines.filter(|line| !line.contains(": note: "));
         lines
             .map(|line| {
                 let (place, told) = line.split_once(": ").unwrap();

@@ -5,12 +5,12 @@
 use serde_json::Value as Json;
 
 use super::Selected;
-use crate::admit;
+use crate::admit::{self, Labels};
 use crate::check::Options;
 use crate::check::comment::Comments;
 use crate::check::creation::{self, Creation};
 use crate::check::document::Object;
-use crate::check::judge::{facts, namespace};
+use crate::check::judge::{labels, namespace};
 use crate::decision::Endpoint;
 use crate::field::Step;
 use crate::patch::{Change as Kind, MAX_REMOVED};
@@ -67,7 +67,8 @@ pub(super) fn ask(
         return None;
     }
     let namespace = namespace(object, options);
-    let facts = facts(namespace, options);
+    let known = labels(namespace, options);
+    let labels = Labels::Known(Some(&known));
     let mut json = Vec::new();
     object.node.write_json(&mut json).ok()?;
     let review_of = |kind, object: &[u8]| {
@@ -80,7 +81,13 @@ pub(super) fn ask(
     };
     let body = review_of(object.kind, &json);
     let request = review::decode(&body, &options.policy).ok()?;
-    let whole = admit::admit(Endpoint::Mutate, &request, &options.policy, &facts);
+    let whole = admit::admit_in(
+        Endpoint::Mutate,
+        &request,
+        &options.policy,
+        &options.facts,
+        labels,
+    );
     let path = whole.pod_path()?;
     let way = path.steps();
     let pod = object.node.locate(way.iter().copied());
@@ -89,7 +96,13 @@ pub(super) fn ask(
     pod.node.write_json(&mut json).ok()?;
     let body = review_of(workload::Kind::Pod, &json);
     let request = review::decode(&body, &options.policy).ok()?;
-    let verdict = admit::admit(Endpoint::Mutate, &request, &options.policy, &facts);
+    let verdict = admit::admit_in(
+        Endpoint::Mutate,
+        &request,
+        &options.policy,
+        &options.facts,
+        labels,
+    );
     // A pod that is not for Windows is none of our business here.
     if verdict.changes().any(|change| change == Kind::LinuxGuard) {
         return None;

@@ -9,7 +9,7 @@ pub(super) fn render(report: &Report) -> String {
         for item in told(file) {
             let place = shown::place(&file.name, item.place());
             let severity = item.severity();
-            let told = match item {
+            let told = match &item {
                 Item::Finding(finding) => {
                     let (rule, field) = (finding.rule, shown::field(finding));
                     format!(" {} {}: {} ({field})", rule.code, rule.name, rule.brief)
@@ -17,6 +17,7 @@ pub(super) fn render(report: &Report) -> String {
                 Item::Problem(problem) | Item::Oddity(problem) => {
                     format!(": {}", shown::problem(problem))
                 }
+                Item::Note(.., text) => format!(": {}", shown::shown(text)),
             };
             out.push_str(&format!("{place}: {severity}{told}\n"));
         }

@@ -17,7 +17,8 @@ pub(super) fn render(report: &Report) -> String {
 }
 
 fn command(file: &FileReport, item: Item<'_>) -> String {
-    let level = match item {
+    let level = match &item {
+        Item::Note(..) => "notice",
         Item::Finding(finding) if finding.severity == Severity::Deny => "error",
         Item::Problem(_) => "error",
         Item::Finding(_) | Item::Oddity(_) => "warning",
@@ -35,7 +36,12 @@ fn command(file: &FileReport, item: Item<'_>) -> String {
     if let Some(place) = item.place() {
         out.push_str(&format!("line={},col={},", place.line, place.column));
     }
-    let (title, message) = match item {
+    let command = match file.source {
+        Source::File => "transom check",
+        Source::Cluster => "transom scan",
+    };
+    let command = command.to_owned();
+    let (title, message) = match &item {
         Item::Finding(finding) => {
             if let Some(span) = finding.span {
                 let (line, column) = (span.line, end_column(file, span));
@@ -48,13 +54,8 @@ fn command(file: &FileReport, item: Item<'_>) -> String {
                 format!("{}: {field}. {} {remedy}", rule.brief, finding.reason),
             )
         }
-        Item::Problem(problem) | Item::Oddity(problem) => {
-            let title = match file.source {
-                Source::File => "transom check",
-                Source::Cluster => "transom scan",
-            };
-            (title.to_owned(), shown::problem(problem))
-        }
+        Item::Problem(problem) | Item::Oddity(problem) => (command, shown::problem(problem)),
+        Item::Note(.., text) => (command, shown::shown(text)),
     };
     let message = data(&format!("{subject}{message}"));
     format!("{out}title={}::{message}", property(&title))

@@ -20,8 +20,16 @@
 //!   }],
 //!   "problems": [{"file", "line", "column", "message"}],  // what could not be read
 //!   "oddities": [{"file", "line", "column", "message"}],  // what is probably not meant
+//!   "objects": [{             // of the kinds that are evaluated
+//!     "file", "line", "column", "kind", "namespace", "name",
+//!     "os": "windows" | "linux",  // or null
+//!     "evidence": "…",          // the strongest evidence of that, or a hint, or null
+//!     "exempt": "…",            // why it was not evaluated, or null
+//!     "adds": ["spec.os", "spec.nodeSelector"],  // what the webhook adds to its pods
+//!     "placed": false           // nothing but the webhook keeps it off Linux nodes
+//!   }],
 //!   "summary": {"files", "denied", "warned", "repaired", "ignored", "problems", "oddities",
-//!               "judged", "skipped": {"ConfigMap": 2}}
+//!               "judged", "windows", "exempt", "placed", "skipped": {"ConfigMap": 2}}
 //! }
 //! ```
 //!
@@ -32,8 +40,6 @@
 //! how many live pods have the same flaw, and the summary has more:
 //!
 //! ```text
-//! "windows",                    // objects that are for Windows
-//! "exempt",                     // objects that an exemption or the mode off lets through
 //! "owned": {"Pod": 12},         // objects that count for what made them
 //! "finished",                   // pods that have ended
 //! "byRule": {"WIN101": {"objects", "refused", "denied", "warned", "repaired", "ignored"}},
@@ -46,7 +52,8 @@ use serde::Serialize;
 
 use super::tables::{self, Count};
 use super::{Source, end_column};
-use crate::check::{FileReport, Finding, Problem, Report, Severity};
+use crate::check::{FileReport, Finding, Problem, Report, Severity, Subject};
+use crate::os::Os;
 
 #[derive(Serialize)]
 struct Output<'r> {
@@ -54,6 +61,8 @@ struct Output<'r> {
     findings: Vec<Found<'r>>,
     problems: Vec<Told<'r>>,
     oddities: Vec<Told<'r>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    objects: Option<Vec<Taken<'r>>>,
     summary: Summary<'r>,
 }
 
@@ -96,6 +105,45 @@ struct Object<'r> {
     name: Option<&'r str>,
 }
 
+/// What an object is taken for.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Taken<'r> {
+    file: Option<&'r str>,
+    line: usize,
+    column: usize,
+    kind: &'static str,
+    namespace: Option<&'r str>,
+    name: Option<&'r str>,
+    os: Option<&'static str>,
+    evidence: Option<&'r str>,
+    exempt: Option<&'r str>,
+    adds: Vec<&'static str>,
+    placed: bool,
+}
+
+impl<'r> Taken<'r> {
+    fn new((file, subject): (&'r FileReport, &'r Subject)) -> Self {
+        let adds = [
+            subject.adds.os.then_some("spec.os"),
+            subject.adds.selector.then_some("spec.nodeSelector"),
+        ];
+        Self {
+            file: file.file(),
+            line: subject.place.line,
+            column: subject.place.column,
+            kind: subject.kind,
+            namespace: subject.namespace.as_deref(),
+            name: subject.name.as_deref(),
+            os: subject.os.map(Os::name),
+            evidence: subject.evidence.as_deref(),
+            exempt: subject.exempt.as_deref(),
+            adds: adds.into_iter().flatten().collect(),
+            placed: subject.is_placed(),
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct Told<'r> {
     file: Option<&'r str>,
@@ -117,6 +165,10 @@ struct Summary<'r> {
     problems: usize,
     oddities: usize,
     judged: usize,
+    windows: usize,
+    exempt: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    placed: Option<usize>,
     skipped: BTreeMap<&'r str, usize>,
     #[serde(flatten)]
     cluster: Option<Cluster<'r>>,
@@ -126,8 +178,6 @@ struct Summary<'r> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Cluster<'r> {
-    windows: usize,
-    exempt: usize,
     owned: &'r BTreeMap<String, usize>,
     finished: usize,
     by_rule: BTreeMap<&'r str, Count>,
@@ -210,10 +260,11 @@ pub(super) fn render(report: &Report) -> String {
             problems: problems.len(),
             oddities: oddities.len(),
             judged: report.judged(),
+            windows: report.windows(),
+            exempt: report.exempt(),
+            placed: report.cluster.is_none().then(|| report.placed()),
             skipped,
             cluster: report.cluster.as_ref().map(|seen| Cluster {
-                windows: seen.windows,
-                exempt: seen.exempt,
                 owned: &seen.owned,
                 finished: seen.finished,
                 by_rule: tables::count(report, |finding| finding.rule.code),
@@ -222,6 +273,10 @@ pub(super) fn render(report: &Report) -> String {
         },
         problems,
         oddities,
+        objects: report
+            .cluster
+            .is_none()
+            .then(|| report.subjects().map(Taken::new).collect()),
     };
     super::json(&output)
 }

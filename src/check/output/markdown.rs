@@ -36,7 +36,7 @@ fn row(source: Source, item: Item<'_>) -> String {
         Source::Cluster => String::new(),
     };
     let severity = item.severity();
-    let told = match item {
+    let told = match &item {
         Item::Finding(finding) => {
             let rule = finding.rule;
             format!(
@@ -51,6 +51,7 @@ fn row(source: Source, item: Item<'_>) -> String {
         Item::Problem(problem) | Item::Oddity(problem) => {
             format!("| | {}", code(&problem.text))
         }
+        Item::Note(.., text) => format!("| | {}", code(text)),
     };
     format!("{place}| {severity} | {told} |\n")
 }

@@ -10,10 +10,11 @@ use std::path::MAIN_SEPARATOR;
 
 use ring::digest::{Context, SHA256};
 
-use super::{Source, end_column, shown};
-use crate::check::{FileReport, Finding, Problem, Report, Severity, Span};
+use super::{Item, Source, end_column, shown};
+use crate::check::{FileReport, Finding, Note, Report, Severity, Span};
 use crate::explain::markdown;
 use crate::rules::{Action, Rule};
+use crate::yaml::Place;
 use log::{
     Artifact, Configuration, Descriptor, Driver, Fingerprints, Invocation, Level, Location, Log,
     LogicalLocation, Notification, PhysicalLocation, Properties, Reference, Region, Result, Run,
@@ -41,9 +42,18 @@ pub(super) fn render(report: &Report) -> String {
     let notifications = files.flat_map(|file| {
         let problems = file.problems.iter().map(|told| (told, UNREADABLE));
         let oddities = file.oddities.iter().map(|told| (told, ODDITY));
-        problems
+        let told = problems
             .chain(oddities)
-            .map(|(problem, kind)| notification(file, problem, kind))
+            .map(|(problem, kind)| notification(file, problem.place, &problem.text, kind));
+        told.chain(
+            super::notes(file)
+                .filter_map(|item| match item {
+                    Item::Note(place, Note::Exempt, text) => Some((place, text, EXEMPT)),
+                    Item::Note(place, Note::Placement, text) => Some((place, text, PLACEMENT)),
+                    _ => None,
+                })
+                .map(|(place, text, kind)| notification(file, Some(place), &text, kind)),
+        )
     });
     let version = env!("CARGO_PKG_VERSION");
     let repository = env!("CARGO_PKG_REPOSITORY");
@@ -164,7 +174,9 @@ fn result(file: &FileReport, finding: &Finding, rule_index: usize) -> Result {
 type Notified = usize;
 const UNREADABLE: Notified = 0;
 const ODDITY: Notified = 1;
-const NOTIFICATIONS: [(&str, &str, &str, Level); 2] = [
+const EXEMPT: Notified = 2;
+const PLACEMENT: Notified = 3;
+const NOTIFICATIONS: [(&str, &str, &str, Level); 4] = [
     (
         "unreadable",
         "Something could not be read, so that nothing was found in it.",
@@ -176,6 +188,18 @@ const NOTIFICATIONS: [(&str, &str, &str, Level); 2] = [
         "Something was read that is probably not meant.",
         "Write what is meant.",
         Level::Warning,
+    ),
+    (
+        "exempt",
+        "A Windows object is exempt and was not evaluated.",
+        "Evaluate it with --include-exempt.",
+        Level::Note,
+    ),
+    (
+        "placement",
+        "Nothing but the webhook keeps a Windows pod off Linux nodes.",
+        "Add the node selector, or let --fix write it.",
+        Level::Note,
     ),
 ];
 
@@ -195,9 +219,14 @@ fn notified((id, text, help, level): &(&'static str, &str, &str, Level)) -> Desc
     }
 }
 
-fn notification(file: &FileReport, problem: &Problem, kind: Notified) -> Notification {
+fn notification(
+    file: &FileReport,
+    place: Option<Place>,
+    text: &str,
+    kind: Notified,
+) -> Notification {
     let (id, .., level) = NOTIFICATIONS[kind];
-    let region = problem.place.map(|place| Region {
+    let region = place.map(|place| Region {
         start_line: place.line,
         start_column: place.column,
         end_line: None,
@@ -207,7 +236,7 @@ fn notification(file: &FileReport, problem: &Problem, kind: Notified) -> Notific
     Notification {
         descriptor: Reference { id, index: kind },
         level,
-        message: message(&sentence(&problem.text)),
+        message: message(&sentence(text)),
         locations: [location(file, region)],
     }
 }

@@ -1,6 +1,6 @@
 //! What a report comes to, in one line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::shown::shown;
 use crate::check::{Report, Seen, Severity};
@@ -9,7 +9,7 @@ use crate::check::{Report, Seen, Severity};
 const KINDS: usize = 8;
 
 /// What the report comes to, in one line without its end:
-/// `3 denied, 1 warned, 2 to be repaired in 2 files; 14 objects judged, 3 skipped (1 Secret, …)`.
+/// `3 denied, 1 warned in 2 of 14 files; 3 Windows objects, 11 Linux or unmarked, 3 skipped (1 Secret, …)`.
 pub fn summary(report: &Report) -> String {
     let counts = [
         (Severity::Deny, "denied"),
@@ -23,28 +23,73 @@ pub fn summary(report: &Report) -> String {
     let others = [(report.problems(), "problem"), (oddities, "oddity")];
     let others = others.into_iter().filter(|(count, _)| *count > 0);
     parts.extend(others.map(|(count, what)| several(count, what)));
+    parts.extend(some(report.placed(), "to be placed"));
     if parts.is_empty() {
         parts.push("nothing found".to_owned());
     }
     parts.extend(some(report.count(Severity::Ignored), "ignored"));
 
-    let judged = match report.judged() {
-        0 => "no object".to_owned(),
-        judged => several(judged, "object"),
-    };
     if let Some(seen) = &report.cluster {
+        let judged = match report.judged() {
+            0 => "no object".to_owned(),
+            judged => several(judged, "object"),
+        };
         let (parts, rest) = (parts.join(", "), live(seen));
-        return format!("{parts}; {judged} judged{rest}");
+        return format!("{parts}; {judged} evaluated{rest}");
     }
-    let concerned = report.files.iter().filter(|file| {
-        !(file.findings.is_empty() && file.problems.is_empty() && file.oddities.is_empty())
-    });
+    let concerned = report.files.iter().filter(|file| !file.is_silent());
+    let files = several(report.files.len(), "file");
     let files = match concerned.count() {
-        0 => report.files.len(),
-        concerned => concerned,
+        0 => files,
+        concerned => format!("{concerned} of {files}"),
     };
-    let (files, skipped) = (several(files, "file"), skipped(report));
-    format!("{} in {files}; {judged} judged{skipped}", parts.join(", "))
+    format!("{} in {files}; {}", parts.join(", "), objects(report))
+}
+
+/// `2 Windows objects, 12 Linux or unmarked, 3 exempt (namespace kube-system), 2 skipped (2 Secret)`
+fn objects(report: &Report) -> String {
+    let windows = report.windows();
+    let mut parts = Vec::new();
+    if report.judged() + report.exempt() == 0 {
+        parts.push("no object evaluated".to_owned());
+    } else {
+        parts.push(several(windows, "Windows object"));
+        parts.push(format!(
+            "{} Linux or unmarked",
+            report.judged().saturating_sub(windows)
+        ));
+    }
+    if report.exempt() > 0 {
+        parts.push(format!("{} exempt ({})", report.exempt(), reasons(report)));
+    }
+    let skipped = skipped(report);
+    format!("{}{skipped}", parts.join(", "))
+}
+
+/// Why objects are exempt.
+fn reasons(report: &Report) -> String {
+    /// As many reasons are named.
+    const REASONS: usize = 3;
+    let reasons = report.subjects().filter_map(|(_, s)| s.exempt.as_deref());
+    let reasons: BTreeSet<_> = reasons.collect();
+    let mut named: Vec<_> = reasons
+        .iter()
+        .take(REASONS)
+        .map(|reason| plain(reason))
+        .collect();
+    if reasons.len() > REASONS {
+        named.push("…".to_owned());
+    }
+    named.join("; ")
+}
+
+/// A reason in a line that may be Markdown: names of namespaces have letters, digits, `-` and `.`.
+fn plain(reason: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, ' ' | '-' | '.');
+    match reason.chars().all(is_plain) && reason.len() <= 100 {
+        true => reason.to_owned(),
+        false => "an invalid name".to_owned(),
+    }
 }
 
 /// `, 12 for Windows; 40 counted for what made them (10 ReplicaSet, 30 Pod), 2 finished pods skipped`
@@ -125,16 +170,16 @@ mod tests {
 
     #[test]
     fn says_what_was_found_in_words() {
-        assert_eq!(of(vec![]), "nothing found in 0 files; no object judged");
+        assert_eq!(of(vec![]), "nothing found in 0 files; no object evaluated");
         let pod = "apiVersion: v1\nkind: Pod\nspec: {containers: []}\n";
         assert_eq!(
             of(vec![checked(pod)]),
-            "nothing found in 1 file; 1 object judged"
+            "nothing found in 1 file; 0 Windows objects, 1 Linux or unmarked"
         );
         let other = "apiVersion: v1\nkind: ConfigMap\n---\napiVersion: v1\nkind: Secret\n";
         assert_eq!(
             of(vec![checked(other), checked(other)]),
-            "nothing found in 2 files; no object judged, 4 skipped (2 ConfigMap, 2 Secret)"
+            "nothing found in 2 files; no object evaluated, 4 skipped (2 ConfigMap, 2 Secret)"
         );
         assert_eq!(
             of(vec![
@@ -142,7 +187,7 @@ mod tests {
                 FileReport::unread("b.yaml", "permission denied"),
                 FileReport::unread("c.yaml", "permission denied"),
             ]),
-            "2 problems in 2 files; no object judged, 2 skipped (1 ConfigMap, 1 Secret)"
+            "2 problems in 2 of 3 files; no object evaluated, 2 skipped (1 ConfigMap, 1 Secret)"
         );
         assert_eq!(several(2, "oddity"), "2 oddities");
     }

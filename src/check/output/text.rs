@@ -29,7 +29,7 @@ pub(super) fn render(report: &Report, options: &RenderOptions) -> String {
         // The finding before, whose object may be the same.
         let mut last: Option<&Finding> = None;
         for item in told(file) {
-            let (title, snippet, messages) = match item {
+            let (title, snippet, messages) = match &item {
                 Item::Finding(finding) => {
                     let is_new = last.is_none_or(|last| object(last) != object(finding));
                     last = Some(finding);
@@ -53,8 +53,9 @@ pub(super) fn render(report: &Report, options: &RenderOptions) -> String {
                         Vec::new(),
                     )
                 }
+                Item::Note(.., text) => (Level::NOTE.primary_title(shown(text)), None, Vec::new()),
             };
-            let other = match item {
+            let other = match &item {
                 Item::Finding(Finding {
                     against: Some(span),
                     ..
@@ -69,7 +70,7 @@ pub(super) fn render(report: &Report, options: &RenderOptions) -> String {
             if let Some((span, snippet)) = &other {
                 counted.push((span.place(), snippet.column()));
             }
-            let group = located(title, file, item, snippet)
+            let group = located(title, file, &item, snippet)
                 .elements(other.map(|(_, snippet)| against(file, snippet)))
                 .elements(messages);
             let mut drawn = renderer.render(&[group]) + "\n";
@@ -103,7 +104,7 @@ fn title(finding: &Finding) -> Title<'_> {
 fn located<'t>(
     title: Title<'t>,
     file: &FileReport,
-    item: Item<'_>,
+    item: &Item<'_>,
     snippet: Option<snippet::Snippet>,
 ) -> Group<'t> {
     let name = shown(&file.name);

@@ -2,10 +2,12 @@
 //!
 //! Not here: what is in a file.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::walk;
 use crate::check::output::name;
@@ -33,6 +35,8 @@ struct Directory {
 pub(super) struct Input {
     name: String,
     source: Source,
+    /// What came in from stdin or a pipe, which can be read once.
+    once: OnceLock<Result<Vec<u8>, String>>,
 }
 
 enum Source {
@@ -82,7 +86,11 @@ impl Files {
     }
 
     fn push(&mut self, name: String, source: Source) {
-        self.inputs.push(Input { name, source });
+        self.inputs.push(Input {
+            name,
+            source,
+            once: OnceLock::new(),
+        });
     }
 
     /// Links to files in the same directory tree are followed. Those that lead out of it are not: the
@@ -177,20 +185,25 @@ impl Input {
     }
 
     /// What is in it, or why that cannot be read.
-    pub(super) fn read(&self) -> Result<Vec<u8>, String> {
-        match &self.source {
-            Source::Stdin => stdin(),
-            Source::Named(path) => {
-                let file = File::open(path).map_err(|error| unread(path, &error))?;
-                bounded(file)
-                    .map_err(|error| unread(path, &error))?
-                    .ok_or_else(|| LARGE.to_owned())
-            }
+    pub(super) fn read(&self) -> Result<Cow<'_, [u8]>, String> {
+        let bytes = match &self.source {
+            Source::Stdin => return self.once(stdin),
+            Source::Named(path) if !path.is_file() => return self.once(|| named(path)),
+            Source::Named(path) => named(path),
             Source::Found(path, _) => found(path)
                 .map_err(|error| unread(path, &error))?
                 .ok_or_else(|| LARGE.to_owned()),
             Source::Lost(why) => Err(why.clone()),
-        }
+        };
+        bytes.map(Cow::Owned)
+    }
+
+    fn once(
+        &self,
+        read: impl FnOnce() -> Result<Vec<u8>, String>,
+    ) -> Result<Cow<'_, [u8]>, String> {
+        let bytes = self.once.get_or_init(read);
+        bytes.as_deref().map(Cow::Borrowed).map_err(Clone::clone)
     }
 
     /// Gives the file, which had the `old` bytes, other ones, or tells why not.
@@ -246,6 +259,13 @@ fn notes(links: &[PathBuf], directory: &Path) -> String {
         out += &format!("{directory}: note: {more} more such links are not checked\n");
     }
     out
+}
+
+fn named(path: &Path) -> Result<Vec<u8>, String> {
+    let file = File::open(path).map_err(|error| unread(path, &error))?;
+    bounded(file)
+        .map_err(|error| unread(path, &error))?
+        .ok_or_else(|| LARGE.to_owned())
 }
 
 /// Reads a file that was found in a directory: it may have become something else since.

@@ -114,7 +114,7 @@ pub(super) fn look(input: &Input, mode: Mode, options: &Options, selection: &Sel
         (_, None) => report(&bytes),
     };
     if mode == Mode::Fix && input.is_stdin() {
-        repairs.out = fixed.bytes.unwrap_or(bytes);
+        repairs.out = fixed.bytes.unwrap_or_else(|| bytes.into_owned());
     }
     Looked { report, repairs }
 }
