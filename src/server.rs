@@ -38,6 +38,7 @@ pub mod certs;
 mod connection;
 pub mod descriptors;
 mod guard;
+mod listen;
 mod places;
 mod router;
 pub mod signals;
@@ -47,6 +48,7 @@ pub mod watch;
 pub use admin::{Condition, Health};
 use connection::failures::Failures;
 use connection::{Gate, Transport};
+use listen::listen;
 pub use router::{AppState, router};
 use tls::Tls;
 use tls::reload::{self, PairFiles};
@@ -95,15 +97,6 @@ const PROBES: u32 = 64;
 /// the end of the handshake, and is within the node. So a client takes `PROBES` connections 20 times a second to keep
 /// probes waiting.
 const PROBE_PATIENCE: Duration = Duration::from_millis(50);
-
-/// The send buffer of a connection in bytes. Most responses fit; Linux takes twice as much for its bookkeeping.
-#[cfg(target_os = "linux")]
-const SEND_BYTES: usize = 64 * 1024;
-
-/// How long the kernel keeps bytes that the client does not acknowledge: as long as a client may take to read a
-/// response.
-#[cfg(target_os = "linux")]
-const UNSENT_MILLISECONDS: u32 = 10_000;
 
 /// What keeps one client, or many, from taking the server away from the others.
 #[derive(Clone, Copy, Debug)]
@@ -198,8 +191,8 @@ impl Server {
         limits.check()?;
         let clients = client_ca.map(reload::load_client_ca).transpose()?;
         let (clients, client_ca) = clients.unzip();
-        let (webhook_listener, address) = listen(bind, "--bind").await?;
-        let (admin, admin_address) = listen(admin_bind, "--admin-bind").await?;
+        let (webhook_listener, address) = listen(bind, "--bind")?;
+        let (admin, admin_address) = listen(admin_bind, "--admin-bind")?;
         // Only now: a second `transom serve` that finds its port taken must not replace the first's CA.
         let (identity, pair) = match tls {
             TlsSource::Files(files) => {
@@ -361,33 +354,6 @@ fn admin_limits(limits: Limits) -> Limits {
         patience: PROBE_PATIENCE.min(limits.patience),
         ..limits
     }
-}
-
-async fn listen(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAddr)> {
-    let listener = TcpListener::bind(address).await.with_context(|| {
-        format!("cannot listen on {address}: free that port or choose another with {flag}")
-    })?;
-    bound_sockets(&listener).with_context(|| format!("cannot set up the sockets of {address}"))?;
-    let bound = listener
-        .local_addr()
-        .with_context(|| format!("cannot tell the port that {flag} {address} took"))?;
-    Ok((listener, bound))
-}
-
-/// Bounds what the kernel keeps of responses that are not read: accepted connections inherit it. Without, Linux lets
-/// each connection have up to 4 MiB, and tries for minutes to send what a closed connection has left.
-#[cfg(target_os = "linux")]
-fn bound_sockets(listener: &TcpListener) -> std::io::Result<()> {
-    use rustix::net::sockopt::{set_socket_send_buffer_size, set_tcp_user_timeout};
-
-    set_socket_send_buffer_size(listener, SEND_BYTES)?;
-    set_tcp_user_timeout(listener, UNSENT_MILLISECONDS)?;
-    Ok(())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn bound_sockets(_: &TcpListener) -> std::io::Result<()> {
-    Ok(())
 }
 
 /// Waits for `work`, but not beyond the next signal.
