@@ -19,8 +19,8 @@ pub(crate) mod text;
 
 use crate::facts::{Facts, NamespaceFacts};
 use crate::object::At;
-use crate::object::demand::Anchor::{Container, Metadata, Spec};
-use crate::object::demand::{Demand, Role};
+use crate::object::demand::Anchor::{self, Container, Metadata, Spec};
+use crate::object::demand::{Demand, Role, Shape};
 use crate::workload::Pod;
 use decisive::Decisive;
 use declared::declared;
@@ -139,11 +139,22 @@ pub(crate) const FIELDS: &[Demand] = &[
         Role::None,
     ),
     Demand::text(Spec, "volumes[*].hostPath.path", Role::HostPath),
+    Demand::text(Container, "command[0]", Role::None),
     Demand::text(Container, "command[*]", Role::Text).only(is_windows_text),
     Demand::text(Container, "args[*]", Role::Text).only(is_windows_text),
     Demand::text(Container, "workingDir", Role::Text).only(is_windows_text),
     Demand::text(Container, "volumeMounts[*].mountPath", Role::Text).only(is_windows_text),
+    Demand::bool(Container, "securityContext.privileged", Role::Privileged),
+    identity(Spec, "securityContext.runAsUser"),
+    identity(Spec, "securityContext.fsGroup"),
+    identity(Spec, "securityContext.seLinuxOptions"),
+    identity(Container, "securityContext.runAsUser"),
+    identity(Container, "securityContext.seLinuxOptions"),
 ];
+
+const fn identity(anchor: Anchor, path: &'static str) -> Demand {
+    Demand::new(anchor, path, Role::LinuxIdentity, Shape::Any)
+}
 
 /// Weighs all evidence in a pod.
 pub(crate) fn detect(

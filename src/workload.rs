@@ -6,7 +6,7 @@
 use crate::object::demand::Anchor::{self, Metadata, Spec};
 use crate::object::demand::{Demand, Role};
 use crate::object::{At, Tape};
-use crate::os::text::{is_linux_path, is_windows_text};
+use crate::os::text::{is_linux_path, is_linux_program, is_windows_text};
 
 /// A kind that is judged: one that is or makes pods, or a Service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -124,6 +124,7 @@ pub(crate) const FIELDS: &[Demand] = &[
         "annotations{kubernetes.io/config.mirror}",
         Role::Mirror,
     ),
+    Demand::text(Metadata, "annotations{openshift.io/scc}", Role::Scc),
     Demand::text(Metadata, "annotations{transom.dev/ignore.*}", Role::Ignore),
     Demand::text(Anchor::Container, "name", Role::Name),
     Demand::text(Anchor::Container, "image", Role::Image),
@@ -219,6 +220,12 @@ pub(crate) struct Pod<'t, 'a> {
     pub(crate) windows_text: Option<At>,
     /// Something that only Linux would understand.
     pub(crate) asks_for_linux: bool,
+    /// A privileged container, or a program in a directory of Linux.
+    has_linux_settings: bool,
+    /// A user, a group or a label of SELinux.
+    has_linux_identity: bool,
+    /// The annotation by which OpenShift names the SecurityContextConstraints that it applied.
+    pub(crate) scc: Option<At>,
 }
 
 /// What lies in a pod, but for a template that somebody wrote into it: API servers drop it.
@@ -257,6 +264,9 @@ impl<'t, 'a> Pod<'t, 'a> {
             ignores: Vec::new(),
             windows_text: None,
             asks_for_linux: false,
+            has_linux_settings: false,
+            has_linux_identity: false,
+            scc: None,
         };
         for here in entries(tape, at) {
             pod.note(here);
@@ -312,13 +322,32 @@ impl<'t, 'a> Pod<'t, 'a> {
                 Some(path) if is_linux_path(path) => self.asks_for_linux = true,
                 _ => {}
             },
-            Role::Text if tape.text(at).is_some_and(is_windows_text) => {
-                self.windows_text.get_or_insert(at);
-            }
+            Role::Text => match tape.text(at) {
+                Some(text) if is_windows_text(text) => _ = self.windows_text.get_or_insert(at),
+                Some(text) if is_linux_program(text) && self.is_program(at) => {
+                    self.has_linux_settings = true;
+                }
+                _ => {}
+            },
+            Role::Privileged => self.has_linux_settings |= tape.bool(at) == Some(true),
+            Role::LinuxIdentity => self.has_linux_identity |= !tape.is_empty(at),
+            Role::Scc => self.scc = Some(at),
             Role::CapabilitiesAdd => self.asks_for_linux |= tape.children(at).next().is_some(),
             Role::HugePages => self.asks_for_linux = true,
             _ => {}
         }
+    }
+
+    /// Whether this is the first string of a container's command.
+    fn is_program(&self, at: At) -> bool {
+        let command = self.tape.up(at).filter(|command| *command + 1 == at);
+        command.is_some_and(|command| self.tape.name(command) == Some("command"))
+    }
+
+    /// Whether it looks like a pod for Linux, by settings that pods for Windows have by mistake.
+    pub(crate) fn looks_like_linux(&self) -> bool {
+        // OpenShift gives pods of any system an identity.
+        self.has_linux_settings || self.has_linux_identity && self.scc.is_none()
     }
 
     /// The options of the container that this place lies in, or else the pod's.
@@ -353,6 +382,14 @@ impl<'t, 'a> Pod<'t, 'a> {
             }
         };
         name.and_then(|name| self.tape.text(name))
+    }
+
+    /// Whether a node selector or required node affinity restricts the pod to some nodes.
+    pub(crate) fn selects_nodes(&self) -> bool {
+        let mut lists = [self.node_selector, self.required_terms]
+            .into_iter()
+            .flatten();
+        lists.any(|at| self.tape.children(at).next().is_some())
     }
 
     /// The value of a key of the node selector, with its place.

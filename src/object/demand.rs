@@ -33,6 +33,7 @@ pub(crate) enum Role {
     Controller,
     Mirror,
     TransomOs,
+    Scc,
     Ignore,
     OsLabel,
     // where pod templates are
@@ -68,6 +69,8 @@ pub(crate) enum Role {
     Text,
     CapabilitiesAdd,
     HugePages,
+    Privileged,
+    LinuxIdentity,
     // the Service
     ServiceSelector,
 }

@@ -8,20 +8,32 @@ use super::{Evidence, EvidencePolicy, Source, evidence};
 use crate::object::demand::Role;
 use crate::workload::{Kind, Pod};
 
-/// The taints in the field that name Windows: KEP-116 and its kin, the user guide and EKS,
-/// OpenShift, GKE.
+/// The taints that name Windows. docs/windows-on-kubernetes.md says where most of them are used.
 pub(crate) const WINDOWS_TAINTS: &[(&str, &str)] = &[
+    // KEP-116, and the same for later releases.
     ("os", "Win1809"),
     ("os", "Win2022"),
     ("os", "Win2025"),
+    // The user guide of Kubernetes.
     ("os", "windows"),
+    // OpenShift.
     ("os", "Windows"),
+    // Terraform modules for EKS.
+    ("OS", "Windows"),
+    // GKE.
     ("node.kubernetes.io/os", "windows"),
+    // AKS on Azure Local.
+    ("node.kubernetes.io/os", "Windows"),
+    ("sku", "Windows"),
+    // The scripts of Kubernetes for Google Compute Engine.
+    ("node.kubernetes.io/os", "win1809"),
+    // The node label as a taint.
     ("kubernetes.io/os", "windows"),
+    ("kubernetes.io/os", "Windows"),
 ];
 
 /// Whether a pod that is not known to be for Windows may end up on any node: nothing in it says
-/// where to run it, and nothing hints at Windows.
+/// on which operating system to run it, and nothing hints at Windows.
 pub(crate) fn is_adrift(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> bool {
     let keys = [
         OS_LABEL,
@@ -49,10 +61,12 @@ fn has_unreadable_intent(pod: &Pod<'_, '_>) -> bool {
 
 /// The strongest hint at Windows, unless the pod asks for what only Linux has.
 pub(super) fn hint(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> Option<Evidence> {
-    match pod.asks_for_linux {
-        true => None,
-        false => any_hint(pod, policy),
+    if pod.asks_for_linux {
+        return None;
     }
+    // Where a hint is evidence, such settings are findings.
+    let speaks = |hint: &Evidence| policy.acting.contains(&hint.source) || !pod.looks_like_linux();
+    any_hint(pod, policy).filter(speaks)
 }
 
 fn any_hint(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> Option<Evidence> {

@@ -37,7 +37,16 @@ pub(crate) fn is_windows_text(text: &str) -> bool {
 
 /// Whether a host path is one that only Linux has: counter-evidence against hints.
 pub(crate) fn is_linux_path(path: &str) -> bool {
-    ["/proc", "/sys"].iter().any(|root| is_under(path, root))
+    ["/dev", "/proc", "/sys"]
+        .iter()
+        .any(|root| is_under(path, root))
+}
+
+/// Whether a program is in a directory that Windows images do not have.
+pub(crate) fn is_linux_program(path: &str) -> bool {
+    ["/bin", "/sbin", "/usr"]
+        .iter()
+        .any(|root| is_under(path, root))
 }
 
 /// Whether a path is this directory or lies below it.

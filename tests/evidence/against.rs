@@ -2,7 +2,7 @@
 
 use crate::common::{
     KINDS, OS, ask_with, create, detected, merge, namespace, object_of, pod, pod_metadata_mut,
-    pod_spec_mut, spec_path,
+    pod_spec_mut, policy, spec_path,
 };
 use crate::pieces::{hints, linux, windows};
 use crate::{
@@ -34,6 +34,10 @@ fn takes_counter_evidence_against_hints_only() {
             "huge pages",
             container(json!({"resources": {"limits": {"hugepages-2Mi": "2Mi"}}})),
         ),
+        (
+            "/dev/kvm",
+            json!({"volumes": [{"name": "p", "hostPath": {"path": "/dev/kvm"}}]}),
+        ),
     ];
     for (what, against) in counter {
         for kind in KINDS {
@@ -57,6 +61,20 @@ fn takes_counter_evidence_against_hints_only() {
             "/process",
             json!({"volumes": [{"name": "p", "hostPath": {"path": "/process"}}]}),
         ),
+        (
+            "not privileged",
+            container(json!({"securityContext": {"privileged": false}})),
+        ),
+        (
+            "empty options",
+            container(json!({"securityContext": {"seLinuxOptions": {}}})),
+        ),
+        (
+            "a program without a directory",
+            container(json!({"command": ["app", "/bin/sh"]})),
+        ),
+        ("an argument", container(json!({"args": ["/bin/sh"]}))),
+        ("/binary", container(json!({"command": ["/binary"]}))),
     ] {
         let mut object = pod(spec);
         merge(
@@ -64,6 +82,90 @@ fn takes_counter_evidence_against_hints_only() {
             &json!({"metadata": {"labels": {OS: "windows"}}}),
         );
         is_only_hinted_at(what, &object, &policy, &facts);
+    }
+}
+
+/// Fields that Linux pods have often, and Windows pods by mistake: they silence a hint that only warns.
+/// Where hints act, they are findings.
+#[test]
+fn takes_settings_of_linux_against_hints_that_do_not_act() {
+    let facts = Facts::default();
+    let acting = policy("evidence: {acting: [pod-label]}");
+    let scc = json!({"metadata": {"annotations": {"openshift.io/scc": "restricted-v2"}}});
+    for (what, against, is_of_scc, code) in [
+        (
+            "user of the pod",
+            json!({"securityContext": {"runAsUser": 1000}}),
+            true,
+            "WIN101",
+        ),
+        (
+            "user of a container",
+            container(json!({"securityContext": {"runAsUser": 0}})),
+            true,
+            "WIN101",
+        ),
+        (
+            "group",
+            json!({"securityContext": {"fsGroup": 1000}}),
+            true,
+            "WIN106",
+        ),
+        (
+            "SELinux",
+            json!({"securityContext": {"seLinuxOptions": {"level": "s0"}}}),
+            true,
+            "WIN108",
+        ),
+        (
+            "SELinux of a container",
+            container(json!({"securityContext": {"seLinuxOptions": {"level": "s0"}}})),
+            true,
+            "WIN108",
+        ),
+        (
+            "privileged",
+            container(json!({"securityContext": {"privileged": true}})),
+            false,
+            "WIN113",
+        ),
+        (
+            "/bin/sh",
+            container(json!({"command": ["/bin/sh", "-c", "x"]})),
+            false,
+            "WIN504",
+        ),
+        (
+            "/usr/local/bin/app",
+            container(
+                json!({"command": ["/usr/local/bin/app"], "securityContext": {"procMount": "Unmasked"}}),
+            ),
+            false,
+            "WIN114",
+        ),
+    ] {
+        for kind in KINDS {
+            let mut object = object_of(kind, against.clone());
+            let label = json!({"labels": {OS: "windows"}});
+            merge(pod_metadata_mut(&mut object), &label);
+            is_left_alone(what, &object, &Policy::default(), &facts);
+            let found = detected(&create(&object), &acting, &facts);
+            assert_eq!(found.0, Some(Os::Windows), "{what} {kind}");
+            let validated = ask_with(Endpoint::Validate, &create(&object), &acting, &facts);
+            let findings = validated.findings();
+            assert!(
+                findings.iter().any(|finding| finding.contains(code)),
+                "{what} {kind}: {findings:?}"
+            );
+        }
+        let mut object = pod(against);
+        let label = json!({"metadata": {"labels": {OS: "windows"}}});
+        merge(&mut object, &label);
+        merge(&mut object, &scc);
+        match is_of_scc {
+            true => is_only_hinted_at(what, &object, &Policy::default(), &facts),
+            false => is_left_alone(what, &object, &Policy::default(), &facts),
+        }
     }
 }
 

@@ -336,6 +336,31 @@ pub(crate) fn hints() -> Vec<Piece> {
             Toleration,
             toleration("kubernetes.io/os", "windows"),
         ),
+        piece(
+            "the label's key with a capital letter",
+            Toleration,
+            toleration("kubernetes.io/os", "Windows"),
+        ),
+        piece(
+            "Azure Local's taint",
+            Toleration,
+            toleration("sku", "Windows"),
+        ),
+        piece(
+            "Azure Local's other taint",
+            Toleration,
+            toleration("node.kubernetes.io/os", "Windows"),
+        ),
+        piece(
+            "GCE's taint",
+            Toleration,
+            toleration("node.kubernetes.io/os", "win1809"),
+        ),
+        piece(
+            "EKS modules' taint",
+            Toleration,
+            toleration("OS", "Windows"),
+        ),
     ]
 }
 
@@ -394,6 +419,10 @@ pub(crate) fn nothing() -> Vec<(&'static str, Value)> {
         (
             "tolerates everything",
             json!({"tolerations": [{"operator": "Exists"}]}),
+        ),
+        (
+            "tolerates RKE1's taint of Linux nodes",
+            json!({"tolerations": [{"key": "cattle.io/os", "value": "linux"}]}),
         ),
         (
             "tolerates every value",

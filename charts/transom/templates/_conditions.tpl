@@ -34,7 +34,7 @@
 
 {{/* The taints that name Windows, as a list of CEL. */}}
 {{- define "transom.conditions.taints" -}}
-{{- $taints := `["os=Win1809","os=Win2022","os=Win2025","os=windows","os=Windows","node.kubernetes.io/os=windows","kubernetes.io/os=windows"]` | fromJsonArray -}}
+{{- $taints := `["os=Win1809","os=Win2022","os=Win2025","os=windows","os=Windows","OS=Windows","node.kubernetes.io/os=windows","node.kubernetes.io/os=Windows","sku=Windows","node.kubernetes.io/os=win1809","kubernetes.io/os=windows","kubernetes.io/os=Windows"]` | fromJsonArray -}}
 {{- range dig "placement" "tolerations" (`[{"builds":[],"effect":"NoSchedule","key":"os","operator":"Equal","value":"Win1809"}]` | fromJsonArray) (.Values.config | default dict) -}}
 {{- $taints = append $taints (printf "%s=%s" .key (default "" .value)) -}}
 {{- end -}}
