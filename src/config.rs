@@ -58,6 +58,9 @@ pub struct Config {
     pub placement: PlacementConfig,
     /// Whether pods without any evidence of Windows are kept on Linux nodes.
     pub linux_guard: bool,
+    /// Whether linuxGuard also covers pods that have a node selector or required node affinity, but none
+    /// that names an operating system. Such a pod may select Windows nodes by a label of their pool.
+    pub linux_guard_selected_pods: bool,
     /// HostProcess containers, as far as rule WIN117 is on.
     pub host_process: HostProcessConfig,
 }

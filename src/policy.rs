@@ -49,6 +49,7 @@ pub struct Policy {
     pub(crate) evidence: EvidencePolicy,
     pub(crate) placement: PlacementPolicy,
     pub(crate) linux_guard: bool,
+    pub(crate) linux_guard_selected_pods: bool,
     pub(crate) host_process_namespaces: HashSet<String>,
 }
 
@@ -197,6 +198,7 @@ impl Policy {
             },
             placement,
             linux_guard: config.linux_guard,
+            linux_guard_selected_pods: config.linux_guard_selected_pods,
             host_process_namespaces: config.host_process.namespaces.into_iter().collect(),
         }
     }

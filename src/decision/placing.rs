@@ -161,6 +161,7 @@ pub(super) fn guard(case: &Case<'_, '_, '_>) -> Patch {
         && case.pod.spec.is_some()
         && !case.request.is_being_deleted()
         && !case.request.is_ephemeral()
+        && (case.policy.linux_guard_selected_pods || !case.pod.selects_nodes())
         && os::is_adrift(case.pod, &case.policy.evidence)
         && takes_selector(case)
         && is_placeable(case);

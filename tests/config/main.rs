@@ -67,6 +67,8 @@ placement:
   - {key: example.com/os, operator: Exists}
   setPodOS: never
   repair: false
+linuxGuard: true
+linuxGuardSelectedPods: true
 hostProcess: {namespaces: [kube-system]}
 "#,
     ));

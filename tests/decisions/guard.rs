@@ -9,12 +9,17 @@ use transom::decision::Endpoint;
 use transom::facts::{Facts, NamespaceFacts};
 
 const ON: &str = "linuxGuard: true";
+const SELECTED: &str = "linuxGuard: true\nlinuxGuardSelectedPods: true";
 
 fn guarded(object: &Value) -> Vec<String> {
+    guarded_by(ON, object)
+}
+
+fn guarded_by(yaml: &str, object: &Value) -> Vec<String> {
     let answer = ask_with(
         Endpoint::Mutate,
         &create(object),
-        &policy(ON),
+        &policy(yaml),
         &Facts::default(),
     );
     assert!(answer.allowed);
@@ -28,14 +33,15 @@ fn keeps_pods_without_evidence_off_windows_nodes() {
         ("nothing", json!({}), "/spec/nodeSelector"),
         ("null", json!({"nodeSelector": null}), "/spec/nodeSelector"),
         (
-            "another selector",
-            json!({"nodeSelector": {"disk": "ssd"}}),
+            "an empty selector",
+            json!({"nodeSelector": {}}),
             "/spec/nodeSelector/kubernetes.io~1os",
         ),
         (
-            "another affinity",
-            json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
-                {"nodeSelectorTerms": [{"matchExpressions": [{"key": "disk", "operator": "Exists"}]}]}}}}),
+            "preferred affinity",
+            json!({"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution":
+                [{"weight": 1, "preference": {"matchExpressions":
+                    [{"key": "disk", "operator": "Exists"}]}}]}}}),
             "/spec/nodeSelector",
         ),
         // The scheduler does not look at spec.os.
@@ -55,6 +61,11 @@ fn keeps_pods_without_evidence_off_windows_nodes() {
         );
         let patched = answer.patched(&object);
         assert_eq!(patched["spec"]["nodeSelector"][OS], "linux", "{what}");
+        assert_eq!(
+            guarded_by(SELECTED, &object),
+            [format!("add {path}")],
+            "{what}"
+        );
         assert_eq!(guarded(&patched), [""; 0], "{what}: twice is once");
         is_silent(
             what,
@@ -73,6 +84,49 @@ fn keeps_pods_without_evidence_off_windows_nodes() {
         &Facts::default(),
     );
     is_silent("/validate", &validated);
+}
+
+/// Nobody knows whether the nodes with a label of their own run Linux: `agentpool: winpool` is how AKS
+/// pods select Windows nodes.
+#[test]
+fn keeps_pods_that_select_nodes_unchanged_unless_configured() {
+    let required = |expression: Value| {
+        json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+            {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}}}})
+    };
+    for (what, fields, path) in [
+        (
+            "the pool of AKS",
+            json!({"nodeSelector": {"agentpool": "winpool"}}),
+            "/spec/nodeSelector/kubernetes.io~1os",
+        ),
+        (
+            "another label",
+            json!({"nodeSelector": {"disk": "ssd"}}),
+            "/spec/nodeSelector/kubernetes.io~1os",
+        ),
+        (
+            "required affinity to another label",
+            required(json!({"key": "agentpool", "operator": "In", "values": ["winpool"]})),
+            "/spec/nodeSelector",
+        ),
+    ] {
+        let object = pod(fields);
+        assert_eq!(guarded(&object), [""; 0], "{what}");
+        assert_eq!(
+            guarded_by(SELECTED, &object),
+            [format!("add {path}")],
+            "{what}"
+        );
+        let alone = guarded_by("linuxGuardSelectedPods: true", &object);
+        assert_eq!(alone, [""; 0], "{what}: the guard is off");
+        let mut daemon_set = object_of("DaemonSet", json!({}));
+        daemon_set["spec"]["template"]["spec"] = object["spec"].clone();
+        assert_eq!(guarded(&daemon_set), [""; 0], "{what}");
+    }
+    // A label of AKS' systems says it, whatever the configuration.
+    let sku = pod(json!({"nodeSelector": {"kubernetes.azure.com/os-sku": "AzureLinux"}}));
+    assert_eq!(guarded_by(SELECTED, &sku), [""; 0]);
 }
 
 /// Evidence of Windows, hints included, and whatever says already where the pod goes.
@@ -140,7 +194,8 @@ fn leaves_everything_else_alone() {
         ),
         ("no operating system", json!({"os": {"name": "Windows"}})),
     ] {
-        assert_eq!(guarded(&pod(fields)), [""; 0], "{what}");
+        assert_eq!(guarded(&pod(fields.clone())), [""; 0], "{what}");
+        assert_eq!(guarded_by(SELECTED, &pod(fields)), [""; 0], "{what}");
     }
     let mut misspelt = pod(json!({}));
     merge(
