@@ -94,6 +94,11 @@ impl Policy {
         self.mode = Mode::Enforce;
     }
 
+    /// Places pods without tolerations.
+    pub fn without_tolerations(&mut self) {
+        self.placement.tolerations.clear();
+    }
+
     /// As if nothing were exempt and no namespace in mode `off`.
     pub fn evaluate_exempt(&mut self) {
         self.exempt_namespaces.clear();

@@ -5,6 +5,7 @@
 //! file's bytes to bytes. Not here: what is repaired (`decision`), files (`command`).
 
 mod ask;
+mod braces;
 mod edit;
 mod print;
 mod remove;
@@ -17,13 +18,14 @@ use super::comment::Comments;
 use super::document::{self, Document, Object};
 use super::report::Problem;
 use crate::rules::Rule;
+use crate::yaml::{Node, Value};
 use ask::{Answer, Wanted};
 use edit::Reason;
 
 /// Whether the findings of a rule are told, and so repaired.
 pub type Selected<'s> = &'s dyn Fn(&Rule) -> bool;
 
-const JSON: Reason = "it is JSON, or written like it, all in braces";
+const JSON: Reason = "it is JSON";
 const TAIL: Reason = "the file cannot be read to its end";
 const OTHERWISE: Reason = "the file would not have read as it should";
 
@@ -110,9 +112,18 @@ fn edits(
 ) -> Result<Vec<text::Edit>, Reason> {
     match object {
         _ if !all_read => Err(TAIL),
-        object if edit::is_flow(text, &object.node) => Err(JSON),
+        object if is_json(text, &object.node) => Err(JSON),
         object => edit::edits(text, &object.node, &wanted.changes),
     }
+}
+
+/// In braces, with quotes around the keys; without, it is KYAML or the like.
+fn is_json(text: &str, node: &Node) -> bool {
+    let is_quoted = match &node.value {
+        Value::Map(map) => map.first().is_some_and(|(key, _)| !key.plain),
+        _ => true,
+    };
+    is_quoted && edit::is_flow(text, node)
 }
 
 fn left(object: &Object, why: &str) -> Problem {

@@ -57,7 +57,8 @@ pub struct CheckArgs {
     /// Write repairs and placement into the files, then tell what is left
     ///
     /// Of all that is for Windows: what the webhook would take out of the pods and put into them, templates
-    /// included. Comments and looks stay. Plain YAML only; what is left alone is told with the reason. Findings that
+    /// included; tolerations only if the configuration sets placement.tolerations. Comments and looks stay. YAML
+    /// only; what is left alone is told with the reason. Findings that
     /// --select, --ignore or a comment silence are not repaired. What comes from stdin goes to stdout, and the
     /// findings to stderr. Exits by what is left.
     #[arg(long)]

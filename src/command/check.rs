@@ -55,6 +55,7 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
         mut policy,
         file: config,
         is_found,
+        names_tolerations,
         origin,
     } = Settings::read(judge.config, judge.profile)?;
     if args.verbose || is_found && !args.quiet {
@@ -62,6 +63,10 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
     }
     if args.verbose {
         tell(&selection.advice(&policy));
+    }
+    if !names_tolerations {
+        // The default is for one kind of cluster. The webhook adds it to pods, which are short-lived; files are not.
+        policy.without_tolerations();
     }
     if include_exempt {
         policy.evaluate_exempt();

@@ -87,12 +87,12 @@ const TABLE: &[(&str, &str)] = &[
     // The last key of a map.
     (
         "  os: {name: windows}\n  securityContext: # c\n    # d\n    seccompProfile: # e\n      # f\n      type: RuntimeDefault # g\n    # h\n",
-        "  os: {name: windows}\n  securityContext: {} # c\n    # d\n    # h\n",
+        "  os: {name: windows}\n    # h\n",
     ),
     // In braces.
     (
         "  os: {name: windows}\n  securityContext: {seccompProfile: {type: RuntimeDefault}} # c\n",
-        "  os: {name: windows}\n  securityContext: {} # c\n",
+        "  os: {name: windows}\n",
     ),
     (
         "  os: {name: windows}\n  securityContext: { runAsNonRoot: true, seccompProfile: {type: RuntimeDefault} }\n",
@@ -109,7 +109,7 @@ const TABLE: &[(&str, &str)] = &[
     ),
     (
         "  os: {name: windows}\n  initContainers: [{securityContext: {privileged: false, allowPrivilegeEscalation: false, capabilities: {}}, name: a}]\n",
-        "  os: {name: windows}\n  initContainers: [{securityContext: {}, name: a}]\n",
+        "  os: {name: windows}\n  initContainers: [{name: a}]\n",
     ),
     (
         "  os: {name: windows}\n  initContainers: [{securityContext: {privileged: false, runAsNonRoot: true, allowPrivilegeEscalation: false, capabilities: {}}, name: a}]\n",
@@ -176,6 +176,132 @@ fn braces_in_one_line_stay_braces() {
     assert_eq!(after(text), want);
 }
 
+/// KYAML, and braces over several lines.
+#[test]
+fn edits_braces_over_several_lines() {
+    let os = "  os: {name: windows}\n";
+    let tolerations = "  tolerations: [{operator: Exists}]\n";
+    for (before, want) in [
+        (
+            "  nodeSelector: {\n    a: b\n  }\n",
+            "  nodeSelector: {\n    a: b,\n    kubernetes.io/os: windows\n  }\n",
+        ),
+        (
+            "  nodeSelector: {\n    a: b, # c\n  }\n",
+            "  nodeSelector: {\n    a: b, # c\n    kubernetes.io/os: \"windows\",\n  }\n",
+        ),
+        (
+            "  nodeSelector: {a: b,}\n",
+            "  nodeSelector: {a: b, kubernetes.io/os: windows,}\n",
+        ),
+        (
+            "  nodeSelector: {kubernetes.io/os: windows}\n  securityContext: {seccompProfile: {type: RuntimeDefault},\n    runAsNonRoot: true}\n",
+            "  nodeSelector: {kubernetes.io/os: windows}\n  securityContext: {runAsNonRoot: true}\n",
+        ),
+        (
+            "  nodeSelector: {kubernetes.io/os: windows}\n  securityContext: {\n    runAsNonRoot: true,\n    # a\n    seccompProfile: {\n      type: RuntimeDefault,\n    }, # b\n  }\n",
+            "  nodeSelector: {kubernetes.io/os: windows}\n  securityContext: {\n    runAsNonRoot: true,\n    # a\n  }\n",
+        ),
+    ] {
+        let [before, want] = [before, want].map(|spec| pod(&format!("{os}{tolerations}{spec}")));
+        assert_eq!(after(&before), want);
+    }
+}
+
+#[test]
+fn edits_kyaml() {
+    let text = "\
+---
+{
+  apiVersion: \"v1\",
+  kind: \"Pod\",
+  metadata: {
+    name: \"a\",
+  },
+  spec: {
+    tolerations: [{
+      operator: \"Exists\",
+    }],
+    containers: [{
+      name: \"a\",
+      image: \"b:ltsc2022\",
+      securityContext: {
+        privileged: false,
+        capabilities: {
+          drop: [\"ALL\"],
+        },
+      },
+    }],
+  },
+}
+";
+    let want = "\
+---
+{
+  apiVersion: \"v1\",
+  kind: \"Pod\",
+  metadata: {
+    name: \"a\",
+  },
+  spec: {
+    tolerations: [{
+      operator: \"Exists\",
+    }],
+    containers: [{
+      name: \"a\",
+      image: \"b:ltsc2022\",
+    }],
+    os: {
+      name: \"windows\",
+    },
+    nodeSelector: {
+      kubernetes.io/os: \"windows\",
+    },
+  },
+}
+";
+    assert_eq!(after(text), want);
+}
+
+/// A securityContext of which nothing is left goes; one that was empty before stays.
+#[test]
+fn removes_an_emptied_security_context() {
+    let os = "  os: {name: windows}\n";
+    let before = "  securityContext: {}\n  containers:\n  - securityContext:\n      capabilities:\n        drop: [ALL]\n      allowPrivilegeEscalation: false\n    name: a\n  - name: b\n    securityContext:\n      runAsNonRoot: true\n      capabilities:\n        drop: [ALL]\n";
+    let want = "  securityContext: {}\n  containers:\n  - name: a\n  - name: b\n    securityContext:\n      runAsNonRoot: true\n";
+    let [before, want] = [before, want].map(|spec| pod(&format!("{PLACED}{os}{spec}")));
+    assert_eq!(after(&before), want);
+}
+
+/// Windows objects in which something should change.
+#[test]
+fn reports_why_an_object_stays_as_it_is() {
+    let exempt =
+        pod("  os: {name: windows}\n").replace("{name: a}", "{name: a, namespace: kube-system}");
+    let refused = pod(
+        "  nodeSelector: {kubernetes.io/os: windows}\n  tolerations: [{operator: Exists}]\n  securityContext: {runAsUser: 1}\n",
+    );
+    let conflict = pod(
+        "  containers: [{name: a, image: 'mcr.microsoft.com/windows/nanoserver:ltsc2022'}]\n  nodeSelector: {kubernetes.io/os: windows}\n  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/os, operator: In, values: [linux]}]}]}}}\n",
+    );
+    for (text, why) in [
+        (
+            exempt,
+            "it is exempt (namespace kube-system); --include-exempt changes it, too",
+        ),
+        (
+            refused,
+            "the API server rejects spec.os.name: windows together with the fields of WIN101; remove these first",
+        ),
+        (conflict, "its evidence is contradictory"),
+    ] {
+        let fixed = fixed(&text);
+        assert_eq!(fixed.bytes, None, "{text}");
+        assert_eq!(fixed.left.len(), 1, "{text}");
+        assert!(fixed.left[0].text.contains(why), "{}", fixed.left[0].text);
+    }
+}
+
 /// A Deployment's template gets what the webhook gives to each of its pods.
 #[test]
 fn templates_are_repaired_where_they_are() {
@@ -185,7 +311,7 @@ fn templates_are_repaired_where_they_are() {
         );
         let want = text.replace(
             "        securityContext:\n          privileged: false\n",
-            "        securityContext: {}\n      os:\n        name: windows\n",
+            "      os:\n        name: windows\n",
         );
         assert_eq!(after(&text), want);
     }
@@ -197,7 +323,6 @@ fn what_is_left_alone_is_told_with_the_reason() {
     let os = "  os: {name: windows}\n";
     let refused = "the cluster refuses it for WIN202; mend that first";
     let shared = "an anchor (&) or an alias (*) is in the way";
-    let braces = "what would change stands in braces or brackets over several lines";
     let merged = "what would change comes from a merge key (<<)";
     let json = r#"{"apiVersion": "v1", "kind": "Pod", "spec": {"os": {"name": "windows"}}}"#;
     let web = |spec: &str| pod(&format!("{os}{spec}"));
@@ -226,19 +351,8 @@ fn what_is_left_alone_is_told_with_the_reason() {
             web("  hostUsers: true\n  hostUsers: true\n"),
             "a key that would be taken out stands there twice",
         ),
-        (web("  nodeSelector: {\n    a: b\n  }\n"), braces),
-        (
-            web(
-                "  securityContext: {seccompProfile: {type: RuntimeDefault},\n    runAsNonRoot: true}\n",
-            ),
-            braces,
-        ),
         (web("  <<: {nodeSelector: {a: b}}\n"), merged),
         (web("  <<: {hostUsers: true}\n"), merged),
-        (
-            web("  nodeSelector: {a: b,}\n"),
-            "it is written in a way that is not edited",
-        ),
         (
             web("  ? nodeSelector\n  : a: b\n"),
             "it is written in a way that is not edited",

@@ -130,7 +130,7 @@ fn switches_commands_off_around_a_diff_on_github() {
     std::io::Write::write_all(&mut pipe, run(true).as_bytes()).unwrap();
     drop(pipe);
     assert!(apply.wait().unwrap().success());
-    assert!(place.read("b.yaml").contains("tolerations:"));
+    assert!(place.read("b.yaml").contains("nodeSelector:"));
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn fix_follows_no_planted_link() {
     let place = trap("deploy.yaml", pids());
     assert_eq!(place.check(&["--fix", "."]).code, 0);
     is_unharmed(&place);
-    assert!(place.read("deploy.yaml").contains("tolerations:"));
+    assert!(place.read("deploy.yaml").contains("nodeSelector:"));
     assert!(!place.path("deploy.yaml").is_symlink());
     assert_eq!(mode(&place, "deploy.yaml"), 0o755);
 }
@@ -73,7 +73,7 @@ fn fix_follows_no_planted_link_as_process_1() {
     let got = Outcome::of(&output);
     assert_eq!(got.code, 0, "{}", got.stderr);
     is_unharmed(&place);
-    assert!(place.read("deploy.yaml").contains("tolerations:"));
+    assert!(place.read("deploy.yaml").contains("nodeSelector:"));
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn keeps_permissions_and_lets_no_one_else_read_meanwhile() {
         set_mode(&place, "a.yaml", kept);
         set_mode(&place, "out.txt", kept);
         place.check(&["--fix", "a.yaml", "--output-file", "out.txt"]);
-        assert!(place.read("a.yaml").contains("tolerations:"));
+        assert!(place.read("a.yaml").contains("nodeSelector:"));
         assert_eq!([mode(&place, "a.yaml"), mode(&place, "out.txt")], [kept; 2]);
     }
     // A new report is as readable as any new file.
@@ -220,7 +220,7 @@ fn fix_follows_named_link_within_its_directory_alone() {
     let got = place.check(&["--fix", "link.yaml"]);
     assert_eq!(got.code, 0, "{}", got.stdout);
     assert!(place.path("link.yaml").is_symlink());
-    assert!(place.read("real/till.yaml").contains("tolerations:"));
+    assert!(place.read("real/till.yaml").contains("nodeSelector:"));
     assert_eq!(mode(&place, "real/till.yaml"), 0o640);
 
     place.write("real/till.yaml", REPAIRED);
@@ -245,6 +245,6 @@ fn fix_keeps_other_names_of_a_file() {
     let place = Place::new(&[("d/a.yaml", REPAIRED), ("b.yaml", UNMARKED)]);
     fs::hard_link(place.path("d/a.yaml"), place.path("victim")).unwrap();
     assert_eq!(place.check(&["--fix", "d"]).code, 0);
-    assert!(place.read("d/a.yaml").contains("tolerations:"));
+    assert!(place.read("d/a.yaml").contains("nodeSelector:"));
     assert_eq!(place.read("victim"), REPAIRED);
 }

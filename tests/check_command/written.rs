@@ -103,7 +103,7 @@ fn the_readme_shows_what_is_printed() {
     shown(args, got.stdout.split("\n\n").next().unwrap());
     let summary = format!("on stderr, `{}`.", got.stderr.trim_end());
     assert!(readme.contains(&summary), "README should have: {summary}");
-    let args = "check --diff examples/web.yaml";
+    let args = "check --diff --config examples/config.yaml examples/web.yaml";
     shown(args, run(args).stdout.trim_end());
     let args = "check -o concise --ignore WIN1 examples/";
     let got = run(args);

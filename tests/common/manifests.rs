@@ -74,6 +74,32 @@ pub(crate) fn patch(object: &mut Value, element: Option<&str>, options: &Options
     if let Some(patch) = verdict.patch() {
         let patch: json_patch::Patch = serde_json::from_str(&patch).unwrap();
         json_patch::patch(&mut object, &patch).unwrap();
+        let before = pod.clone();
         *pod = object["spec"]["template"].take();
+        remove_emptied(&before, pod);
+    }
+}
+
+/// `--fix` leaves no empty securityContext or capabilities, unless it was there.
+fn remove_emptied(before: &Value, after: &mut Value) {
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => {
+            for (key, before) in before {
+                let Some(value) = after.get_mut(key) else {
+                    continue;
+                };
+                remove_emptied(before, value);
+                let is_empty = |value: &Value| value.as_object().is_some_and(|map| map.is_empty());
+                let is_context = key == "securityContext" || key == "capabilities";
+                if is_context && is_empty(value) && !is_empty(before) {
+                    after.remove(key);
+                }
+            }
+        }
+        (Value::Array(before), Value::Array(after)) => {
+            let pairs = before.iter().zip(after);
+            pairs.for_each(|(before, after)| remove_emptied(before, after));
+        }
+        _ => {}
     }
 }

@@ -2,16 +2,19 @@
 //!
 //! Not here: what is decided (`admit`), and how it comes into the text (`edit`).
 
+use std::collections::HashMap;
+
 use serde_json::Value as Json;
 
 use super::Selected;
-use crate::admit::{self, Labels};
+use crate::admit::{self, Labels, Verdict};
 use crate::check::Options;
 use crate::check::comment::Comments;
 use crate::check::creation::{self, Creation};
 use crate::check::document::Object;
 use crate::check::judge::{labels, namespace};
-use crate::decision::Endpoint;
+use crate::check::subject::Subject;
+use crate::decision::{Effect, Endpoint};
 use crate::field::Step;
 use crate::patch::{Change as Kind, MAX_REMOVED};
 use crate::review;
@@ -88,6 +91,11 @@ pub(super) fn ask(
         &options.facts,
         labels,
     );
+    let subject = Subject::of(&whole, object.kind.name(), [None, None], object.node.place);
+    if let Some(why) = subject.exempt.as_ref().filter(|_| subject.is_windows()) {
+        let why = format!("it is exempt ({why}); --include-exempt changes it, too");
+        return Some(Answer::Refused(why));
+    }
     let path = whole.pod_path()?;
     let way = path.steps();
     let pod = object.node.locate(way.iter().copied());
@@ -120,8 +128,18 @@ pub(super) fn ask(
         };
         return Some(Answer::Refused(why));
     }
+    if verdict.patch().is_none() {
+        let validated = admit::admit_in(
+            Endpoint::Validate,
+            &request,
+            &options.policy,
+            &options.facts,
+            labels,
+        );
+        return unchanged(&validated).map(Answer::Refused);
+    }
     let index = Index::new(&object.node);
-    let patch = verdict.patch_sparing(|finding| {
+    let mut patch = verdict.patch_sparing(|finding| {
         let path = verdict.path(finding);
         let all = way.iter().copied().chain(path.steps());
         let lines = index.locate(all).lines;
@@ -130,11 +148,91 @@ pub(super) fn ask(
     let pod = path.pointer();
     // It is JSON, and so it is YAML, which keeps the order of keys.
     let operations = yaml::documents(&patch).ok()?;
+    let mut changes = folded(operations.first()?, &pod);
+    for path in remove_emptied(&object.node, &mut changes) {
+        let pointer: String = path[way.len()..]
+            .iter()
+            .flat_map(|token| ["/".to_owned(), token.replace('~', "~0").replace('/', "~1")])
+            .collect();
+        let operation = serde_json::json!({"op": "remove", "path": pointer});
+        patch.pop();
+        patch.push_str(&format!(",{operation}]"));
+    }
     Some(Answer::Wanted(Wanted {
-        changes: folded(operations.first()?, &pod),
+        changes,
         patch,
         pod,
     }))
+}
+
+/// Why nothing is changed in a Windows pod in which something should be.
+fn unchanged(verdict: &Verdict<'_, '_>) -> Option<String> {
+    let detection = verdict.detection();
+    if !detection.is_windows() {
+        return None;
+    }
+    if detection.conflict.is_some() {
+        return Some("its evidence is contradictory; correct that first".to_owned());
+    }
+    let (adds_os, adds_selector) = verdict.misses_placement();
+    if !(adds_os || adds_selector) {
+        return None;
+    }
+    let findings = verdict.findings().iter();
+    let refused: Vec<_> = findings.filter(|finding| finding.hit.refused).collect();
+    if refused
+        .iter()
+        .any(|finding| finding.effect() == Effect::Ignore)
+    {
+        // The annotation says why.
+        return None;
+    }
+    let mut codes: Vec<_> = refused.iter().map(|finding| finding.rule().code).collect();
+    codes.dedup();
+    (!codes.is_empty()).then(|| {
+        format!(
+            "the API server rejects spec.os.name: windows together with the fields of {}; remove these first",
+            codes.join(", ")
+        )
+    })
+}
+
+/// A securityContext or its capabilities of which nothing would be left are removed themselves: their paths.
+fn remove_emptied(object: &Node, changes: &mut Vec<Change>) -> Vec<Vec<String>> {
+    let mut emptied = Vec::new();
+    for name in ["capabilities", "securityContext"] {
+        let mut removed = HashMap::<Vec<String>, usize>::new();
+        for change in &*changes {
+            if let Change::Remove(path) = change
+                && let Some((_, parent)) = path.split_last()
+                && parent.last().is_some_and(|last| last == name)
+            {
+                *removed.entry(parent.to_vec()).or_default() += 1;
+            }
+        }
+        removed.retain(|path, count| {
+            let steps = path.iter().map(|step| match step.parse() {
+                Ok(index) => Step::Index(index),
+                Err(_) => Step::Name(step),
+            });
+            let located = object.locate(steps);
+            matches!(&located.node.value, Value::Map(map) if located.complete && map.len() == *count)
+        });
+        let is_below = |path: &[String], parent: &Vec<String>| path.starts_with(parent);
+        changes.retain(|change| match change {
+            Change::Remove(path) => {
+                let parent = path.split_last().map(|(_, parent)| parent.to_vec());
+                !parent.is_some_and(|parent| removed.contains_key(&parent))
+            }
+            _ => true,
+        });
+        emptied.retain(|path: &Vec<String>| !removed.keys().any(|parent| is_below(path, parent)));
+        for path in removed.into_keys() {
+            changes.push(Change::Remove(path.clone()));
+            emptied.push(path);
+        }
+    }
+    emptied
 }
 
 /// The operations of a JSON Patch; those that go on with what one before them made are part of it.

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::ask::Change;
+use super::braces;
 use super::print::{self, Style};
 use super::remove;
 use super::text::{BREAKS, Edit, is_one_line, line_break, line_end, line_start};
@@ -156,7 +157,13 @@ impl<'n> Page<'_, 'n> {
                 let below = print::entry(key, value, parent.indent() + style.step, style);
                 self.replace(parent, &below, "", edits)
             }
-            _ => self.put_in_braces(map, &print::flow_entry(key, value), edits),
+            _ => {
+                let what = |indent: Option<usize>| match indent {
+                    Some(indent) => print::kyaml_entry(key, value, indent),
+                    None => print::flow_entry(key, value),
+                };
+                braces::insert(self.text, map, what, edits)
+            }
         }
     }
 
@@ -213,8 +220,14 @@ impl<'n> Page<'_, 'n> {
             return self.replace(spot, &below, &print::flow_value(&list), edits);
         };
         if is_flow(self.text, node) {
-            let items: Vec<_> = values.iter().map(print::flow).collect();
-            return self.put_in_braces(node, &items.join(", "), edits);
+            let what = |indent: Option<usize>| {
+                let items = values.iter().map(|value| match indent {
+                    Some(indent) => print::kyaml(&value.value, indent),
+                    None => print::flow(value),
+                });
+                items.collect::<Vec<_>>().join(", ")
+            };
+            return braces::insert(self.text, node, what, edits);
         }
         let (dash, gap) = dash(self.text, last).ok_or(UNUSUAL)?;
         let style = Style {
@@ -228,23 +241,6 @@ impl<'n> Page<'_, 'n> {
         });
         let at = self.behind(node, dash);
         edits.push(self.lines(at, &lines.collect::<Vec<_>>()));
-        Ok(())
-    }
-
-    /// Behind the last entry of what is in braces or brackets.
-    fn put_in_braces(&self, node: &Node, what: &str, edits: &mut Vec<Edit>) -> Result<(), Reason> {
-        if !is_one_line(self.text, &node.span) {
-            return Err(BRACES);
-        }
-        let inner = inner(self.text, node)?;
-        let before = self.text[inner.clone()].trim_end();
-        let separator = match before.trim_start() {
-            "" => "",
-            before if before.ends_with(',') => return Err(UNUSUAL),
-            _ => ", ",
-        };
-        let at = inner.start + before.len();
-        edits.push(Edit::insert(at, format!("{separator}{what}")));
         Ok(())
     }
 

@@ -94,6 +94,34 @@ pub(super) fn flow_entry(key: &str, value: &Node) -> String {
     format!("{}: {}", text(key, true), flow(value))
 }
 
+/// `key: value` of KYAML, without the indentation of its first line.
+pub(super) fn kyaml_entry(key: &str, value: &Node, indent: usize) -> String {
+    format!("{}: {}", text(key, true), kyaml(&value.value, indent))
+}
+
+/// A value of KYAML: in braces, an entry a line, with quotes and a comma behind each.
+pub(super) fn kyaml(value: &Value, indent: usize) -> String {
+    match value {
+        Value::Scalar(scalar) if scalar.plain && !scalar.is_text() => scalar.text.clone(),
+        Value::Scalar(scalar) => serde_json::Value::from(scalar.text.as_str()).to_string(),
+        Value::List(list) => {
+            let items: Vec<_> = list.iter().map(|node| kyaml(&node.value, indent)).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Map(map) if map.is_empty() => "{}".to_owned(),
+        Value::Map(map) => {
+            let inner = indent + 2;
+            let entries = map.iter();
+            let entries: String = entries
+                .map(|(key, node)| {
+                    format!("{:inner$}{},\n", "", kyaml_entry(&key.text, node, inner))
+                })
+                .collect();
+            format!("{{\n{entries}{:indent$}}}", "")
+        }
+    }
+}
+
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Scalar(_) => false,

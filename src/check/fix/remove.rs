@@ -4,8 +4,9 @@
 
 use std::ops::Range;
 
+use super::braces;
 use super::edit::{
-    BRACES, Reason, SHARED, Spot, TWICE, UNUSUAL, block_end, colon, inner, is_flow, own_key,
+    Reason, SHARED, Spot, TWICE, UNUSUAL, block_end, colon, inner, is_flow, own_key,
 };
 use super::text::{Edit, is_one_line, line_break, line_end, line_start};
 use crate::yaml::{Key, Node, Value};
@@ -94,12 +95,12 @@ fn in_braces(
     goes: impl Fn(&Key) -> bool,
     edits: &mut Vec<Edit>,
 ) -> Result<(), Reason> {
-    if !is_one_line(text, &map.span) {
-        return Err(BRACES);
-    }
     if all.iter().all(|(key, _)| goes(key)) {
         edits.push(Edit::delete(inner(text, map)?));
         return Ok(());
+    }
+    if !is_one_line(text, &map.span) {
+        return braces::remove(text, all, goes, edits);
     }
     let mut before: Option<usize> = None;
     for (i, (key, value)) in all.iter().enumerate() {

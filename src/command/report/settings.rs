@@ -24,6 +24,8 @@ pub(in crate::command) struct Settings {
     pub(in crate::command) file: Option<PathBuf>,
     /// No flag names the file, which may be part of a hostile repository.
     pub(in crate::command) is_found: bool,
+    /// The file says which tolerations Windows pods get.
+    pub(in crate::command) names_tolerations: bool,
     /// Where it comes from and what it says, in short.
     pub(in crate::command) origin: String,
 }
@@ -65,6 +67,7 @@ impl Settings {
         })?;
         let origin = format!("{name} ({})", policy::summary(&written, &policy));
         Ok(Self {
+            names_tolerations: written.place("placement.tolerations").is_some(),
             policy,
             is_found: !is_given && file.is_some(),
             file: file.map(|(file, _)| file),
