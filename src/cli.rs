@@ -111,8 +111,8 @@ pub enum Command {
     ///
     /// Each object is judged as /mutate and then /validate would at its creation, by the same configuration:
     /// deny is what the cluster would refuse, repair what it would take out, warn what it would warn of.
-    /// Objects without a pod in them are skipped and counted. A comment silences rules, behind a field or
-    /// above it:
+    /// Objects without a pod in them are skipped and counted. With --mixed-cluster, Linux workloads that could be
+    /// scheduled to Windows nodes are reported as well. A comment silences rules, behind a field or above it:
     ///
     ///   runAsUser: 1000 # transom: ignore[WIN101] the image brings a user of that name
     ///
@@ -133,7 +133,7 @@ pub enum Command {
     /// Nothing needs to be installed, and nothing is changed: it takes the right to list. Each object is judged
     /// as if it were created now, by the same configuration; labels of namespaces, RuntimeClasses and nodes count.
     /// A pod counts for the workload that made it, and is told only for what that has not. Pods that have ended
-    /// are skipped.
+    /// are skipped. Workloads with pods on nodes of the wrong operating system are reported as misplaced.
     ///
     /// Scan first, then run the webhook in mode warn, then enforce. Exit codes: 0 nothing at or above --fail-on;
     /// 1 findings; 2 something may not be listed or could not be read, whatever else was found.
@@ -148,8 +148,8 @@ pub enum Command {
     ///   transom doctor --config values/transom.yaml      another configuration than that of the cluster
     ///
     /// A line a check: ok, warn (something will not go as somebody expects), fail (something does not work), or
-    /// skip, with the right that is missing; below it what to do. Nothing needs to be installed: nodes and
-    /// namespaces are looked at all the same. In a pod the certificate is looked at by the Service's name; from
+    /// skip, with the right that is missing; below it what to do. Nothing needs to be installed: nodes,
+    /// namespaces and misplaced pods are checked all the same. In a pod the certificate is looked at by the Service's name; from
     /// outside, through a port-forward:
     ///
     ///   kubectl port-forward --namespace transom service/transom 8443:443 &

@@ -13,7 +13,7 @@ pub(crate) use ratchet::likeness;
 
 use crate::facts::{NamespaceFacts, Nodes};
 use crate::mode::Mode;
-use crate::os::{Between, Conflict, Detection};
+use crate::os::{self, Between, Conflict, Detection};
 use crate::patch::Patch;
 use crate::policy::Policy;
 use crate::review::Request;
@@ -174,9 +174,18 @@ pub(crate) struct Decision {
 
 /// What is done about a pod that is not for Windows.
 pub(crate) fn decide_linux(case: &Case<'_, '_, '_>) -> Decision {
-    Decision {
-        patch: placing::guard(case),
-        ..Decision::default()
+    match case.endpoint {
+        Endpoint::Mutate => Decision {
+            patch: placing::guard(case),
+            ..Decision::default()
+        },
+        Endpoint::Validate => missing_os_selector(case)
+            .map(|(finding, ignores)| Decision {
+                ignores: ignores.that_matter(&[finding]),
+                findings: vec![finding],
+                ..Decision::default()
+            })
+            .unwrap_or_default(),
     }
 }
 
@@ -321,9 +330,25 @@ fn conflict(case: &Case<'_, '_, '_>, known: &KnownHits, ignores: &Ignores) -> Op
 /// WIN604: nothing but hints.
 fn unplaced(case: &Case<'_, '_, '_>, ignores: &Ignores) -> Option<Finding> {
     let hit = Hit::new(*rules::UNPLACED, 0, case.detection.hint?.at?);
+    warning(case, hit, ignores)
+}
+
+/// WIN608: the pod may be scheduled to Windows nodes, and nothing in it is for Windows.
+fn missing_os_selector(case: &Case<'_, '_, '_>) -> Option<(Finding, Ignores)> {
+    let rule = *rules::MISSING_OS_SELECTOR;
+    if case.policy.action(rule, 0) == Action::Off || case.request.is_ephemeral() {
+        return None;
+    }
+    let at = os::tolerates_windows(case.pod, &case.policy.evidence)?;
+    let ignores = Ignores::of(case.pod, case.policy);
+    let finding = warning(case, Hit::new(rule, 0, at), &ignores)?;
+    Some((finding, ignores))
+}
+
+/// A finding that never denies, whatever the action.
+fn warning(case: &Case<'_, '_, '_>, hit: Hit, ignores: &Ignores) -> Option<Finding> {
     let effect = match effect_of(case, &hit, ignores)? {
         Effect::Ignore => Effect::Ignore,
-        // Hints never deny.
         _ => Effect::Warn,
     };
     Some(Finding {

@@ -4,7 +4,7 @@
 //! snapshot   what was read of the cluster, each part of it or why not
 //!   objects  the API's objects, as far as anybody here looks
 //!   quantity, selector, certificate   what is in some of their fields
-//! version, webhooks, serving, nodes, namespaces, policies, others   the checks
+//! version, webhooks, serving, nodes, misplaced, namespaces, policies, others   the checks
 //! census     the pods that a check has to know the number of
 //! output     their lines, as text and as JSON
 //! ```
@@ -14,6 +14,7 @@
 
 mod census;
 mod certificate;
+mod misplaced;
 mod namespaces;
 mod nodes;
 pub mod objects;
@@ -27,7 +28,7 @@ mod snapshot;
 mod version;
 mod webhooks;
 
-use std::fmt::{self, Display, Formatter};
+use crate::few::Few;
 
 pub use census::Census;
 pub use output::{json, text};
@@ -139,7 +140,7 @@ enum Unasked {
 }
 
 /// All checks, in the order in which they are told.
-pub static CHECKS: [Check; 22] = [
+pub static CHECKS: [Check; 23] = [
     version::KUBERNETES_VERSION,
     webhooks::INSTALLATION,
     webhooks::WEBHOOK_PAIR,
@@ -157,6 +158,7 @@ pub static CHECKS: [Check; 22] = [
     nodes::UNTAINTED_NODES,
     nodes::RESERVED_MEMORY,
     nodes::RUNTIME_CLASSES,
+    misplaced::MISPLACED_PODS,
     namespaces::NAMESPACE_LABELS,
     namespaces::POD_SECURITY,
     policies::KYVERNO,
@@ -206,23 +208,6 @@ pub fn table() -> String {
     });
     let head = "| check | looks at | what helps | takes |\n|---|---|---|---|\n";
     [head.to_owned()].into_iter().chain(rows).collect()
-}
-
-/// Some names, and how many there are besides: `a, b and 12 more`.
-struct Few<'n, T>(&'n [T]);
-
-impl<T: Display> Display for Few<'_, T> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        const SHOWN: usize = 5;
-        for (i, name) in self.0.iter().take(SHOWN).enumerate() {
-            let comma = if i > 0 { ", " } else { "" };
-            write!(f, "{comma}{name}")?;
-        }
-        match self.0.len().saturating_sub(SHOWN) {
-            0 => Ok(()),
-            more => write!(f, " and {more} more"),
-        }
-    }
 }
 
 /// `1 node`, `2 nodes`.

@@ -26,7 +26,8 @@
 //! `workload`. Which operating system: `os`. What to do about findings: `decision`. Words:
 //! `message`. Bytes on the wire: `review`. Settings as they are written: `config`; in force:
 //! `policy`. YAML and where its values stand: `yaml`. Manifests and the lines of their findings:
-//! `check`. Live objects, a page of a list at a time: `scan`. Whether a cluster and an installation are in order:
+//! `check`. Live objects, a page of a list at a time: `scan`. Pods on nodes of
+//! the wrong operating system: `misplaced`. Whether a cluster and an installation are in order:
 //! `doctor`. Sockets: `server`. The Kubernetes API:
 //! `cluster`; certificates of our own: `authority`; what a running webhook is asked to see that it
 //! works: `probe`. Flags: `cli`; what a command does: `command`. What the table says of itself to
@@ -43,10 +44,12 @@ pub mod decision;
 pub mod doctor;
 pub mod explain;
 pub mod facts;
+mod few;
 pub mod field;
 pub mod logging;
 mod message;
 pub mod metrics;
+pub mod misplaced;
 pub mod mode;
 mod nearest;
 mod object;

@@ -322,7 +322,7 @@ impl<'v, 'r, 'a> Message<'v, 'r, 'a> {
                 write!(out, "{OS_LABEL}: {}", Os::Linux.name())
             });
         }
-        if !detection.concerns_us() {
+        if !detection.concerns_us() && self.verdict.findings().is_empty() {
             return;
         }
         let os = detection.os.map_or("unknown", Os::name);

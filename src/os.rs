@@ -16,6 +16,7 @@ pub(crate) mod selection;
 mod source;
 pub(crate) mod system;
 pub(crate) mod text;
+mod tolerant;
 
 use crate::facts::{Facts, NamespaceFacts};
 use crate::object::At;
@@ -35,6 +36,7 @@ pub(crate) use declared::detect_service;
 pub(crate) use hint::{WINDOWS_TAINTS, is_adrift};
 pub use source::Source;
 pub use system::{BETA_OS_LABEL, BUILD_LABEL, OS_LABEL, OS_SKU_LABEL, Os};
+pub(crate) use tolerant::tolerates_windows;
 
 /// One piece of evidence.
 #[derive(Clone, Copy, Debug)]

@@ -111,6 +111,11 @@ impl Policy {
         }
     }
 
+    /// For a cluster with Linux and Windows nodes: Linux workloads that Windows nodes could receive are reported.
+    pub fn assume_mixed_cluster(&mut self) {
+        self.actions.turn_on(*rules::MISSING_OS_SELECTOR);
+    }
+
     /// Whether tolerations are learnt from the nodes' taints.
     pub fn learns_taints(&self) -> bool {
         self.placement.learning.is_some()

@@ -31,7 +31,9 @@ pub(crate) use evaluate::{Context, Hit, Hits, MAX_FINDINGS, demands, evaluate};
 pub use family::{FAMILIES, Family};
 pub use fields::{Field, Owner};
 pub use table::all;
-pub(crate) use table::{MIXED_OS, OS_CONFLICT, RuleId, UNPLACED, by_id, find, id, of_services};
+pub(crate) use table::{
+    MISSING_OS_SELECTOR, MIXED_OS, OS_CONFLICT, RuleId, UNPLACED, by_id, find, id, of_services,
+};
 
 /// KEP-116, "Windows node support".
 pub(crate) const KEP: &str = "https://github.com/kubernetes/enhancements/tree/master/keps/sig-windows/116-windows-node-support";

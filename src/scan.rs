@@ -24,6 +24,7 @@ use crate::check::creation::{self, Creation};
 use crate::check::{FileReport, Finding, Problem, Report, Seen};
 use crate::decision::Endpoint;
 use crate::facts::Facts;
+use crate::misplaced::{Hosts, Misplaced, Search};
 use crate::os::Os;
 use crate::policy::Policy;
 use crate::workload::Kind;
@@ -54,6 +55,7 @@ pub struct Scan {
     facts: Facts,
     seen: Seen,
     owners: Owners,
+    misplaced: Search,
     found: Vec<Finding>,
     problems: Vec<(Subject, Problem)>,
     oddities: Vec<(Subject, Problem)>,
@@ -62,8 +64,9 @@ pub struct Scan {
 impl Scan {
     /// Nothing was found yet.
     #[must_use]
-    pub fn new(policy: Policy, facts: Facts) -> Self {
+    pub fn new(policy: Policy, facts: Facts, hosts: Hosts) -> Self {
         Self {
+            misplaced: Search::new(policy.clone(), facts.clone(), hosts),
             policy,
             facts,
             seen: Seen::default(),
@@ -109,6 +112,9 @@ impl Scan {
             self.seen.finished += 1;
             return;
         }
+        if kind == Kind::DaemonSet {
+            self.misplaced.daemon_set(item.get());
+        }
         let controller = head.controller();
         let owner = controller.and_then(|controller| {
             let owner = Kind::find(controller.group(), controller.kind())?;
@@ -134,13 +140,19 @@ impl Scan {
 
     fn judge(&mut self, kind: Kind, head: &Head<'_>, item: &RawValue, known_as: Option<Key>) {
         self.seen.judged += 1;
+        // The node of a misplaced pod says nothing of what the pod is for.
+        let is_misplaced = kind == Kind::Pod && self.misplaced.pod(item.get());
+        let facts = match is_misplaced {
+            true => self.misplaced.facts(),
+            false => &self.facts,
+        };
         let creation = Creation {
             kind,
             namespace: head.namespace(),
             object: item.get().as_bytes(),
         };
         let mut heard = Heard::default();
-        let asked = creation.ask(&self.policy, &self.facts, |verdict| heard.hear(verdict));
+        let asked = creation.ask(&self.policy, facts, |verdict| heard.hear(verdict));
         let subject = || Subject::object(kind, head);
         if let Err(malformed) = asked {
             let problem = Problem::whole(malformed.to_string());
@@ -203,9 +215,16 @@ impl Scan {
         for (subject, oddity) in self.oddities {
             file(&mut files, subject).oddities.push(oddity);
         }
+        let mut seen = self.seen;
+        for misplaced in self.misplaced.finish() {
+            seen.misplaced += 1;
+            let text = format!("{}; {}", misplaced.problem(), misplaced.remedy());
+            let oddities = &mut file(&mut files, Subject::misplaced(misplaced)).oddities;
+            oddities.push(Problem::whole(text));
+        }
         Report {
             files: files.into_values().collect(),
-            cluster: Some(self.seen),
+            cluster: Some(seen),
         }
     }
 }
@@ -282,6 +301,15 @@ impl Subject {
             namespace: finding.namespace.clone().unwrap_or_default(),
             kind: finding.kind.clone(),
             name: finding.name.clone().unwrap_or_default(),
+        }
+    }
+
+    fn misplaced(misplaced: Misplaced) -> Self {
+        let workload = misplaced.workload;
+        Self {
+            namespace: workload.namespace,
+            kind: workload.kind,
+            name: workload.name,
         }
     }
 

@@ -464,7 +464,7 @@ fn example(rule: &Value, part: &str) -> Value {
         }),
         _ => common::pod(json!({})),
     };
-    if object["kind"] == "Pod" && rule["code"] != "WIN604" {
+    if object["kind"] == "Pod" && !["WIN604", "WIN608"].contains(&rule["code"].as_str().unwrap()) {
         object["spec"]["nodeSelector"] = json!({"kubernetes.io/os": "windows"});
     }
     put(&mut object, &fragment);

@@ -114,6 +114,7 @@ const TABLE: &[Row] = &[
     ("WIN604", "unplaced", &[Warn], &[Warn]),
     // a build that does not run there, any build but 10.0.17763
     ("WIN605", "build-mismatch", &[Deny, Off], &[Deny, Deny]),
+    ("WIN608", "missing-os-selector-linux", &[Off], &[Off]),
     ("WIN701", "session-affinity-timeout", &[Off], &[Warn]),
     ("WIN702", "external-traffic-policy-local", &[Off], &[Warn]),
     ("WIN703", "ipv6-single-stack", &[Off], &[Warn]),
@@ -192,6 +193,7 @@ const CONSEQUENCES: &[(&str, &str)] = &[
     ("WIN603", "f"),
     ("WIN604", "-"),
     ("WIN605", "f-"),
+    ("WIN608", "-"),
     ("WIN701", "i"),
     ("WIN702", "-"),
     ("WIN703", "-"),

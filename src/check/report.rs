@@ -29,6 +29,8 @@ pub struct Seen {
     pub owned: Skipped,
     /// Pods that have ended, and are not judged.
     pub finished: usize,
+    /// Workloads with pods on nodes of the wrong operating system. Each is an oddity, too.
+    pub misplaced: usize,
 }
 
 /// Where something comes from.

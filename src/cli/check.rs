@@ -54,6 +54,13 @@ pub struct CheckArgs {
     #[arg(long)]
     pub include_exempt: bool,
 
+    /// Report Linux workloads that could be scheduled to Windows nodes (WIN608)
+    ///
+    /// For manifests and charts that are installed in clusters with Windows nodes: warns about workloads that
+    /// tolerate the taints of Windows nodes and select no operating system.
+    #[arg(long)]
+    pub mixed_cluster: bool,
+
     /// Write repairs and placement into the files, then tell what is left
     ///
     /// Of all that is for Windows: what the webhook would take out of the pods and put into them, templates

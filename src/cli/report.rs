@@ -71,7 +71,7 @@ pub enum FailOn {
     /// What the cluster would refuse
     #[default]
     Deny,
-    /// That, and what it would warn of or repair
+    /// That, what it would warn of or repair, and misplaced workloads
     Warn,
     /// That, and Windows objects without a node selector, which only the webhook keeps off Linux nodes
     Place,

@@ -37,6 +37,7 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
         namespace_labels,
         namespace,
         include_exempt,
+        mixed_cluster,
         fix,
         diff,
         report: args,
@@ -58,6 +59,9 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
         names_tolerations,
         origin,
     } = Settings::read(judge.config, judge.profile)?;
+    if mixed_cluster {
+        policy.assume_mixed_cluster();
+    }
     if args.verbose || is_found && !args.quiet {
         tell(&format!("configuration: {origin}\n"));
     }

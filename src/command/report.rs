@@ -61,8 +61,10 @@ impl ReportArgs {
             FailOn::Deny => Severity::Deny,
             FailOn::Warn | FailOn::Place => Severity::Repair,
         };
+        let misplaced = report.cluster.as_ref().map_or(0, |seen| seen.misplaced);
+        let is_misplaced = self.fail_on != FailOn::Deny && misplaced > 0;
         let is_placed = self.fail_on == FailOn::Place && report.placed() > 0;
-        is_placed || report.findings().any(|(_, f)| f.severity >= least)
+        is_placed || is_misplaced || report.findings().any(|(_, f)| f.severity >= least)
     }
 
     /// 2 if something could not be read, whatever else there is.

@@ -63,12 +63,12 @@ async fn scan(args: ScanArgs) -> Result<ExitCode> {
 
     let mut known = Gathered::default();
     known.gather(&client, &namespaces).await?;
-    let mut facts = known.knowledge.into_facts();
+    let (mut facts, hosts) = known.knowledge.into_facts();
     if enforce {
         policy.enforce_everywhere();
         facts.enforce_everywhere();
     }
-    let mut scan = Scan::new(policy, facts);
+    let mut scan = Scan::new(policy, facts, hosts);
     for (kind, why) in known.lost {
         scan.oddity(kind.name(), why);
     }

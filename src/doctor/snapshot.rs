@@ -11,6 +11,8 @@ use super::objects::{
 };
 use super::selector::{Labels, is_part_of};
 use crate::facts::{Facts, NodeFacts, Nodes, RuntimeClassFacts, Taint};
+use crate::misplaced::{Host, Hosts, Misplaced};
+use crate::os::Os;
 use crate::policy::Policy;
 
 /// What was read, or in a sentence why it was not.
@@ -32,13 +34,14 @@ pub enum Part {
     Budgets,
     ConfigMap,
     Pods,
+    DaemonSets,
     KyvernoPolicies,
     Connection,
 }
 
 impl Part {
     /// All of them.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Version,
         Self::MutatingWebhooks,
         Self::ValidatingWebhooks,
@@ -51,6 +54,7 @@ impl Part {
         Self::Budgets,
         Self::ConfigMap,
         Self::Pods,
+        Self::DaemonSets,
         Self::KyvernoPolicies,
         Self::Connection,
     ];
@@ -77,6 +81,7 @@ impl Part {
             Self::Budgets => ("policy", &["poddisruptionbudgets"]),
             Self::ConfigMap => ("", &["configmaps"]),
             Self::Pods => ("", &["pods"]),
+            Self::DaemonSets => ("apps", &["daemonsets"]),
             Self::KyvernoPolicies => ("kyverno.io", &["clusterpolicies", "policies"]),
         })
     }
@@ -180,6 +185,8 @@ pub struct Cluster {
     pub settings: Asked<Result<Settings, String>>,
     /// How many Windows pods there are in namespaces without coverage, by namespace.
     pub windows_pods: Asked<BTreeMap<String, usize>>,
+    /// Workloads with pods on nodes of the wrong operating system.
+    pub misplaced: Asked<Vec<Misplaced>>,
     /// All of both kinds.
     pub kyverno: Asked<Vec<KyvernoPolicy>>,
     /// Who answers where reviews are sent.
@@ -208,6 +215,7 @@ impl Cluster {
             budgets: no(why),
             settings: no(why),
             windows_pods: no(why),
+            misplaced: no(why),
             kyverno: no(why),
             served: no(why),
         }
@@ -305,6 +313,21 @@ impl Cluster {
             .collect())
     }
 
+    /// The nodes with their labels and taints, if some run Linux and some run Windows.
+    pub(super) fn mixed_hosts(&self) -> Option<Hosts> {
+        let nodes = self.nodes.as_ref().ok()?.iter();
+        let has = |os| nodes.clone().any(|node| facts_of(node).os == Some(os));
+        let is_mixed = has(Os::Linux) && has(Os::Windows);
+        let host = |node: &Node| Host {
+            labels: node.metadata.labels.clone(),
+            taints: taints_of(node).collect(),
+        };
+        is_mixed.then(|| {
+            let hosts = nodes.map(|node| (node.metadata.name.clone(), host(node)));
+            hosts.collect()
+        })
+    }
+
     /// What the webhook would know of nodes and RuntimeClasses, as far as it was read.
     pub(super) fn facts(&self) -> Facts {
         let classes = self.runtime_classes.iter().flatten();
@@ -323,16 +346,20 @@ pub(super) fn known<T>(asked: &Asked<T>) -> Result<&T, Unasked> {
     asked.as_ref().map_err(|why| Unasked::Unread(why.clone()))
 }
 
+/// A node's taints.
+fn taints_of(node: &Node) -> impl Iterator<Item = Taint> {
+    node.spec.taints.iter().map(|taint| Taint {
+        key: taint.key.clone(),
+        value: taint.value.clone(),
+        effect: taint.effect.clone(),
+    })
+}
+
 /// A node as the webhook knows it.
 pub(super) fn facts_of(node: &Node) -> NodeFacts {
     let labels = node.metadata.labels.iter();
     let labels = labels.map(|(key, value)| (key.as_str(), value.as_str()));
-    let taints = node.spec.taints.iter().map(|taint| Taint {
-        key: taint.key.clone(),
-        value: taint.value.clone(),
-        effect: taint.effect.clone(),
-    });
-    NodeFacts::new(labels, taints)
+    NodeFacts::new(labels, taints_of(node))
 }
 
 /// A RuntimeClass as the webhook knows it.

@@ -35,6 +35,11 @@ pub(crate) const WINDOWS_TAINTS: &[(&str, &str)] = &[
 /// Whether a pod that is not known to be for Windows may end up on any node: nothing in it says
 /// on which operating system to run it, and nothing hints at Windows.
 pub(crate) fn is_adrift(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> bool {
+    selects_no_os(pod, policy) && !has_unreadable_intent(pod) && any_hint(pod, policy).is_none()
+}
+
+/// Whether neither the operating system nor single nodes are selected.
+pub(super) fn selects_no_os(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> bool {
     let keys = [
         OS_LABEL,
         BETA_OS_LABEL,
@@ -46,10 +51,8 @@ pub(crate) fn is_adrift(pod: &Pod<'_, '_>, policy: &EvidencePolicy) -> bool {
     let by_class = pod.runtime_class.is_some() && pod.kind != Kind::Pod;
     pod.node_name.is_none()
         && !by_class
-        && !has_unreadable_intent(pod)
         && keys.into_iter().all(|key| pod.selector(key).is_none())
         && !affinity::decides(pod, policy)
-        && any_hint(pod, policy).is_none()
 }
 
 /// An annotation that names no operating system, such as `transom.dev/os: Windows`: whatever was

@@ -43,6 +43,13 @@ impl Actions {
         self.all[usize::from(rule)][usize::from(tier)]
     }
 
+    /// Warns of a rule that is off.
+    pub(super) fn turn_on(&mut self, rule: RuleId) {
+        for action in &mut self.all[usize::from(rule)] {
+            *action = (*action).max(Action::Warn);
+        }
+    }
+
     pub(super) fn is_lowered(&self, rule: RuleId, tier: u8) -> bool {
         self.lowered.contains(&(rule, tier))
     }

@@ -13,6 +13,9 @@ const ASSIGN: &str = "https://kubernetes.io/docs/concepts/windows/user-guide/#en
 const CONTAINERD: &str =
     "https://github.com/containerd/platforms/blob/v1.0.0-rc.5/platform_windows_compat.go";
 
+const DAEMONSET_TOLERATIONS: &str =
+    "https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/#taints-and-tolerations";
+
 const VERSIONS: &str = "https://learn.microsoft.com/virtualization/windowscontainers/deploy-containers/version-compatibility";
 
 const HINTS: &[(&str, &str)] = &[
@@ -204,6 +207,33 @@ pub(super) const RULES: &[Rule] = &[
                 "containerd decides it so on the node. KEP-116, which requires the same release, is older: \
                  the profile kep-116 also denies every build but that of Windows Server 2019. Of several \
                  images that no node runs together, the later ones are reported.",
+            ),
+    },
+    Rule {
+        code: "WIN608",
+        name: "missing-os-selector-linux",
+        brief: "tolerates Windows taints, but selects no operating system",
+        reason: "Without an operating system in the node selector, the pod can be scheduled to Windows nodes, which cannot run Linux images.",
+        remedy: "Add nodeSelector {kubernetes.io/os: linux}, or tolerate only the taints of Linux nodes.",
+        references: &[ASSIGN, DAEMONSET_TOLERATIONS],
+        tiers: &[runs("", Off, Off)],
+        checks: &[],
+        by_pod: None,
+        guide: guide(include_str!("examples/WIN608.yaml"))
+            .fields(&[(
+                "spec.tolerations[*]",
+                "tolerates NoSchedule taints of Windows nodes, by key or as any taint",
+            )])
+            .never(&[
+                "pods with evidence of Windows or a hint at it",
+                "pods that select an operating system or a node, or that have spec.nodeName",
+                "templates with a RuntimeClass, which may select nodes",
+            ])
+            .note(
+                "Off by default; `transom check --mixed-cluster` turns it on, for manifests and charts that are \
+                 installed in clusters with Windows nodes. The rule never denies: with the action deny it warns as \
+                 well. In a cluster, `transom scan` and `transom doctor` report pods and DaemonSets that are on \
+                 nodes of the wrong operating system.",
             ),
     },
 ];

@@ -111,3 +111,5 @@ pub(crate) static OS_CONFLICT: LazyLock<RuleId> =
     LazyLock::new(|| id("WIN601").unwrap_or_default());
 pub(crate) static MIXED_OS: LazyLock<RuleId> = LazyLock::new(|| id("WIN602").unwrap_or_default());
 pub(crate) static UNPLACED: LazyLock<RuleId> = LazyLock::new(|| id("WIN604").unwrap_or_default());
+pub(crate) static MISSING_OS_SELECTOR: LazyLock<RuleId> =
+    LazyLock::new(|| id("WIN608").unwrap_or_default());

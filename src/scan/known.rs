@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::page::{Page, Unreadable};
 use crate::facts::{Facts, NamespaceFacts, NodeFacts, RuntimeClassFacts, Taint};
+use crate::misplaced::{Host, Hosts};
 
 /// A kind that facts are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ impl Known {
             Self::Namespace => "labels of namespaces do not count: mode, operating system, guard",
             Self::RuntimeClass => "a runtimeClassName is no evidence of Windows",
             Self::Node => {
-                "that a pod is on a Windows or Linux node is no evidence, and their taints are not tolerated"
+                "that a pod is on a Windows or Linux node is no evidence, their taints are not tolerated, and misplaced pods are not found"
             }
         }
     }
@@ -54,6 +55,7 @@ pub struct Knowledge {
     facts: Facts,
     /// What they have in common is worked out when all are there.
     nodes: Vec<(String, NodeFacts)>,
+    hosts: Hosts,
 }
 
 impl Knowledge {
@@ -77,11 +79,14 @@ impl Knowledge {
             scheduling,
             spec,
         } = serde_json::from_str(object)?;
-        let (name, labels) = (metadata.name, metadata.labels.iter());
-        let labels = labels.map(|(key, value)| (&**key, &**value));
+        let name = metadata.name;
+        let labels = || {
+            let labels = metadata.labels.iter();
+            labels.map(|(key, value)| (&**key, &**value))
+        };
         match kind {
             Known::Namespace => {
-                let known = NamespaceFacts::from_labels(labels);
+                let known = NamespaceFacts::from_labels(labels());
                 self.facts.namespaces.insert(name, known);
             }
             Known::RuntimeClass => {
@@ -91,9 +96,14 @@ impl Knowledge {
             }
             Known::Node => {
                 let taints = spec.unwrap_or_default().taints.into_iter();
-                let taints =
-                    taints.map(|WrittenTaint { key, value, effect }| Taint { key, value, effect });
-                self.nodes.push((name, NodeFacts::new(labels, taints)));
+                let taints: Vec<_> = taints
+                    .map(|WrittenTaint { key, value, effect }| Taint { key, value, effect })
+                    .collect();
+                let facts = NodeFacts::new(labels(), taints.iter().cloned());
+                let labels = labels().map(|(key, value)| (key.to_owned(), value.to_owned()));
+                let labels = labels.collect();
+                self.hosts.insert(name.clone(), Host { labels, taints });
+                self.nodes.push((name, facts));
             }
         }
         Ok(())
@@ -101,11 +111,12 @@ impl Knowledge {
 
     /// All of it.
     #[must_use]
-    pub fn into_facts(self) -> Facts {
-        Facts {
+    pub fn into_facts(self) -> (Facts, Hosts) {
+        let facts = Facts {
             nodes: self.nodes.into_iter().collect(),
             ..self.facts
-        }
+        };
+        (facts, self.hosts)
     }
 }
 

@@ -220,3 +220,43 @@ fn the_namespace_of_manifests_that_name_none_can_be_given() {
         .check(&["a.yaml", "--namespace", ""])
         .refused(&["--namespace"]);
 }
+
+#[test]
+fn reports_linux_workloads_that_windows_nodes_could_receive_in_a_mixed_cluster() {
+    let set = "\
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  template:
+    spec:
+      tolerations:
+      - operator: Exists
+      containers: [{name: main, image: app}]
+";
+    let pinned = set.replace(
+        "      tolerations:",
+        "      nodeSelector: {kubernetes.io/os: linux}\n      tolerations:",
+    );
+    let off = config("rules: {WIN608: 'off'}\n");
+    let place = Place::new(&[("a.yaml", set), ("b.yaml", &pinned), ("off.yaml", &off)]);
+    assert_eq!(place.check(&["a.yaml"]).found(), [""; 0]);
+    for more in [
+        &[][..],
+        &["--config", "off.yaml"],
+        &["--profile", "kep-116"],
+    ] {
+        let args = [&["a.yaml", "b.yaml", "--mixed-cluster"], more].concat();
+        assert_eq!(
+            place.check(&args).found(),
+            ["a.yaml:8 warn WIN608"],
+            "{more:?}"
+        );
+    }
+    let code = |args: &[&str]| place.check(args).code;
+    assert_eq!(code(&["a.yaml", "--mixed-cluster"]), 0);
+    assert_eq!(code(&["a.yaml", "--mixed-cluster", "--fail-on", "warn"]), 1);
+    assert_eq!(code(&["b.yaml", "--mixed-cluster", "--fail-on", "warn"]), 0);
+    assert_eq!(place.check(&["a.yaml", "--mixed-cluster", "--fix"]).code, 0);
+    assert_eq!(place.read("a.yaml"), set);
+}

@@ -158,6 +158,40 @@ pub(crate) const OF_THE_CLUSTER: &[Change] = &[
         &["warn runtime-classes"],
     ),
     (
+        "a Linux DaemonSet that tolerates every taint",
+        |c| {
+            let set = json!({
+                "metadata": {"namespace": "monitoring", "name": "ne"},
+                "spec": {"template": {"spec": {
+                    "hostNetwork": true, "tolerations": [{"operator": "Exists"}],
+                    "containers": [{"name": "main", "image": "quay.io/prometheus/node-exporter:v1.10.2"}],
+                }}},
+            });
+            let mut search = c.misplaced_search().unwrap();
+            search.daemon_set(&set.to_string());
+            c.misplaced = Ok(search.finish().collect());
+        },
+        &["warn misplaced-pods"],
+    ),
+    (
+        "more misplaced pods than are named",
+        |c| {
+            let mut search = c.misplaced_search().unwrap();
+            for i in 0..12 {
+                let pod = json!({
+                    "metadata": {"namespace": "shop", "name": format!("web-{i:02}")},
+                    "spec": {
+                        "nodeName": "linux-1",
+                        "containers": [{"name": "main", "image": "mcr.microsoft.com/windows/servercore:ltsc2022"}],
+                    },
+                });
+                assert!(search.pod(&pod.to_string()));
+            }
+            c.misplaced = Ok(search.finish().collect());
+        },
+        &["warn misplaced-pods"; 11],
+    ),
+    (
         "a label that does not exist",
         |c| label(c, "shop", "transom.dev/mdoe", "warn"),
         &["warn namespace-labels"],

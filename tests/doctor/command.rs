@@ -107,8 +107,48 @@ async fn a_cluster_without_transom_is_looked_at_all_the_same() {
     let told = place.doctor(&[]).await;
     assert_eq!(told.code(), 0, "{}", told.stderr());
     insta::assert_snapshot!("bare", told.stdout());
-    assert_eq!(told.stderr(), "9 ok, 1 warn\n");
+    assert_eq!(told.stderr(), "10 ok, 1 warn\n");
     assert_eq!(place.doctor(&["--fail-on", "warn"]).await.code(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reports_misplaced_pods_by_their_workload() {
+    const DAEMON_SETS: &str = "/apis/apps/v1/daemonsets";
+    const PODS: &str = "/api/v1/pods";
+    let place = Place::bare().await;
+    let spec = json!({
+        "hostNetwork": true, "tolerations": [{"operator": "Exists"}],
+        "containers": [{"name": "main", "image": "quay.io/prometheus/node-exporter:v1.10.2"}],
+    });
+    let set = json!({"spec": {"template": {"spec": spec}}});
+    place.server.put_in(DAEMON_SETS, "kube-system", "ne", set);
+    let owner = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "1", "controller": true}]);
+    let pod = json!({
+        "metadata": {"ownerReferences": owner},
+        "spec": {"nodeName": "linux-1", "containers": [{"name": "main", "image": "mcr.microsoft.com/windows/servercore:ltsc2022"}]},
+    });
+    place.server.put_in(PODS, "shop", "db-0", pod);
+    let told = place.doctor(&[]).await;
+    assert_eq!(
+        told.says("misplaced-pods"),
+        [
+            "warn  misplaced-pods: DaemonSet kube-system/ne: Linux image on Windows node windows-1",
+            "warn  misplaced-pods: StatefulSet shop/db: Windows image on Linux node linux-1",
+        ]
+    );
+    let text = told.stdout();
+    for remedy in [
+        "-> select kubernetes.io/os: linux in DaemonSet ne",
+        "-> select kubernetes.io/os: windows in StatefulSet db",
+    ] {
+        assert!(text.contains(remedy), "{text}");
+    }
+    place.server.forbid(Method::GET, DAEMON_SETS);
+    let said = place.doctor(&[]).await.says("misplaced-pods");
+    assert!(
+        said[0].starts_with("skip  misplaced-pods: daemonsets.apps may not be listed"),
+        "{said:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

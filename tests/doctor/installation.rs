@@ -243,6 +243,7 @@ pub(crate) const OF_THE_INSTALLATION: &[Change] = &[
             "skip tolerations",
             "skip untainted-nodes",
             "skip runtime-classes",
+            "skip misplaced-pods",
             "skip pod-security",
             "skip kyverno",
             "skip modes",

@@ -126,7 +126,11 @@ fn a_check_is_skipped_if_and_only_if_what_it_needs_cannot_be_read() {
             Part::Deployments => cluster.deployments = Err(why),
             Part::Budgets => cluster.budgets = Err(why),
             Part::ConfigMap => cluster.settings = Err(why),
-            Part::Pods => cluster.windows_pods = Err(why),
+            Part::Pods => {
+                cluster.windows_pods = Err(why.clone());
+                cluster.misplaced = Err(why);
+            }
+            Part::DaemonSets => cluster.misplaced = Err(why),
             Part::KyvernoPolicies => cluster.kyverno = Err(why),
             Part::Connection => cluster.served = Err(why),
         }

@@ -180,6 +180,7 @@ pub(crate) fn sound() -> Cluster {
         )),
         settings: Ok(Ok(settings(""))),
         windows_pods: Ok([].into()),
+        misplaced: Ok(Vec::new()),
         kyverno: Ok(of(json!([kyverno(&standard, "Enforce")]))),
         served: served(20),
     }

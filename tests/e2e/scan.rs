@@ -16,6 +16,7 @@ use crate::transom::PROGRAM;
 tests![
     a_scan_finds_what_was_planted_in_memory_that_does_not_grow,
     a_scan_counts_pods_for_the_workload_that_made_them,
+    reports_daemon_sets_on_the_nodes_that_the_controller_chose,
 ];
 
 const NAMESPACES: usize = 5;
@@ -86,6 +87,98 @@ fn a_scan_counts_pods_for_the_workload_that_made_them(cluster: &Cluster) {
         report["summary"]["owned"],
         json!({"Pod": 3, "ReplicaSet": 1})
     );
+}
+
+/// What the DaemonSet controller does decides: of each DaemonSet that selects no operating system the nodes that have its
+/// pods are reported, whether pods are read or not.
+fn reports_daemon_sets_on_the_nodes_that_the_controller_chose(cluster: &Cluster) {
+    let namespace = cluster.namespace("scan-misplaced", &[]);
+    let tolerations = json!([{"operator": "Exists"}]);
+    let affinity = |requirement: Value| {
+        let terms = json!([{"matchExpressions": [requirement]}]);
+        json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}})
+    };
+    let build = "node.kubernetes.io/windows-build";
+    for (name, fields) in [
+        ("everywhere", json!({"tolerations": tolerations})),
+        ("no-toleration", json!({})),
+        (
+            "by-key",
+            json!({"tolerations": [{"key": "os", "operator": "Exists"}]}),
+        ),
+        (
+            "no-execute",
+            json!({"tolerations": [{"operator": "Exists", "effect": "NoExecute"}]}),
+        ),
+        (
+            "linux",
+            json!({"tolerations": tolerations, "nodeSelector": {"kubernetes.io/os": "linux"}}),
+        ),
+        (
+            "no-build",
+            json!({"tolerations": tolerations, "affinity": affinity(json!({"key": build, "operator": "DoesNotExist"}))}),
+        ),
+        (
+            "not-windows",
+            json!({"tolerations": tolerations, "affinity": affinity(
+                json!({"key": "kubernetes.io/os", "operator": "NotIn", "values": ["windows"]}),
+            )}),
+        ),
+    ] {
+        let labels = json!({"app": name});
+        let mut spec = json!({
+            "hostNetwork": true,
+            "containers": [{"name": "main", "image": "registry.example/agent:1"}],
+        });
+        let fields = fields.as_object().unwrap().clone();
+        spec.as_object_mut().unwrap().extend(fields);
+        let set = json!({
+            "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": name},
+            "spec": {
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": spec},
+            },
+        });
+        namespace.create(&set.to_string());
+        let settled = |set: &Value| {
+            let status = &set["status"];
+            status["observedGeneration"] == set["metadata"]["generation"]
+                && status["desiredNumberScheduled"].as_u64() >= Some(2)
+                && status["currentNumberScheduled"] == status["desiredNumberScheduled"]
+        };
+        eventually("the controller has made all pods of a DaemonSet", || {
+            settled(&namespace.get(&["daemonset", name])).then_some(())
+        });
+        let pods = namespace.pods(name).into_iter();
+        let nodes = pods.map(|pod| {
+            let affinity = &pod["spec"]["affinity"]["nodeAffinity"];
+            let required = &affinity["requiredDuringSchedulingIgnoredDuringExecution"];
+            let node = &required["nodeSelectorTerms"][0]["matchFields"][0]["values"][0];
+            node.as_str().unwrap().to_owned()
+        });
+        let wrong: BTreeSet<_> = nodes.filter(|node| node.starts_with("windows-")).collect();
+        let report = scan(cluster, &["-n", "scan-misplaced"]).report;
+        let found = report["oddities"].as_array().unwrap().iter();
+        let subject = format!("DaemonSet scan-misplaced/{name}");
+        let found: Vec<_> = found.filter(|o| o["subject"] == subject).collect();
+        assert_eq!(
+            found.len(),
+            usize::from(!wrong.is_empty()),
+            "{name}: {found:?}"
+        );
+        for oddity in found {
+            let plural = if wrong.len() == 1 { "" } else { "s" };
+            let nodes: Vec<_> = wrong.iter().map(String::as_str).collect();
+            let nodes = nodes.join(", ");
+            assert_eq!(
+                oddity["message"],
+                format!(
+                    "Linux image on Windows node{plural} {nodes}; select kubernetes.io/os: linux in DaemonSet {name}"
+                )
+            );
+        }
+        assert_eq!(report["findings"], json!([]), "{name}");
+    }
 }
 
 /// Objects that no controller and no scheduler has anything to do with.

@@ -42,6 +42,7 @@
 //! ```text
 //! "owned": {"Pod": 12},         // objects that count for what made them
 //! "finished",                   // pods that have ended
+//! "misplaced",                  // workloads with pods on nodes of the wrong operating system
 //! "byRule": {"WIN101": {"objects", "refused", "denied", "warned", "repaired", "ignored"}},
 //! "byNamespace": {"shop": {…}}
 //! ```
@@ -180,6 +181,7 @@ struct Summary<'r> {
 struct Cluster<'r> {
     owned: &'r BTreeMap<String, usize>,
     finished: usize,
+    misplaced: usize,
     by_rule: BTreeMap<&'r str, Count>,
     by_namespace: BTreeMap<&'r str, Count>,
 }
@@ -267,6 +269,7 @@ pub(super) fn render(report: &Report) -> String {
             cluster: report.cluster.as_ref().map(|seen| Cluster {
                 owned: &seen.owned,
                 finished: seen.finished,
+                misplaced: seen.misplaced,
                 by_rule: tables::count(report, |finding| finding.rule.code),
                 by_namespace: tables::count(report, tables::namespace),
             }),

@@ -19,7 +19,10 @@ pub fn summary(report: &Report) -> String {
     let some = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
     let counts = counts.map(|(severity, done)| some(report.count(severity), done));
     let mut parts: Vec<_> = counts.into_iter().flatten().collect();
-    let oddities = report.files.iter().map(|file| file.oddities.len()).sum();
+    let oddities: usize = report.files.iter().map(|file| file.oddities.len()).sum();
+    let misplaced = report.cluster.as_ref().map_or(0, |seen| seen.misplaced);
+    parts.extend(some(misplaced, "misplaced"));
+    let oddities = oddities - misplaced;
     let others = [(report.problems(), "problem"), (oddities, "oddity")];
     let others = others.into_iter().filter(|(count, _)| *count > 0);
     parts.extend(others.map(|(count, what)| several(count, what)));

@@ -19,6 +19,7 @@ use crate::command::probe::ask::{Refused, Target, certificate};
 use crate::config::{ConfigError, Written};
 use crate::doctor::objects::{ConfigMap, EndpointSlice, Entry, Object, Service, Version};
 use crate::doctor::{self, Asked, Census, Cluster, Installation, Part, Served, Settings, Source};
+use crate::misplaced::Misplaced;
 use crate::policy::{self, Policy};
 use crate::workload::Kind;
 
@@ -81,6 +82,7 @@ impl Asker {
             None => self.settings(&cluster).await?,
         };
         cluster.windows_pods = self.windows_pods(&cluster).await?;
+        cluster.misplaced = self.misplaced(&cluster).await?;
         Ok(cluster)
     }
 
@@ -239,6 +241,28 @@ impl Asker {
             }
         }
         Ok(Ok(census.counts()))
+    }
+
+    /// Workloads with pods on nodes of the wrong operating system.
+    async fn misplaced(&self, cluster: &Cluster) -> Result<Asked<Vec<Misplaced>>> {
+        let Some(mut search) = cluster.misplaced_search() else {
+            return Ok(Err(NOT_ASKED.to_owned()));
+        };
+        for kind in [Kind::DaemonSet, Kind::Pod] {
+            let resource = Resource::of(kind, None);
+            let pages = list::pages(&self.client, &resource, None, |page| {
+                for item in page.items() {
+                    match kind {
+                        Kind::DaemonSet => search.daemon_set(item.get()),
+                        _ => _ = search.pod(item.get()),
+                    }
+                }
+            });
+            if let Err(error) = pages.await {
+                return unread(&resource, "list", error);
+            }
+        }
+        Ok(Ok(search.finish().collect()))
     }
 
     /// The certificate that is shown to the API server: by the Service's name in a pod, else where somebody says. Each
