@@ -13,7 +13,7 @@ use crate::admit::Verdict;
 use crate::decision::{Endpoint, Finding as Told};
 use crate::facts::NamespaceFacts;
 use crate::mode::Mode;
-use crate::yaml::{Index, Located, Place};
+use crate::yaml::{Index, Located, Place, Value};
 
 /// As many findings of one rule are reported for one place of a text. Aliases and merge keys repeat a place,
 /// and a short text could repeat it a million times.
@@ -149,13 +149,26 @@ impl Case<'_> {
     ) -> Finding {
         let ignored = self.comments.reason(&located.lines, told.rule());
         let against = verdict.against(told).map(|path| self.locate(&path));
+        let finding = creation::finding(verdict, told, path, ignored.map(creation::short));
+        // As it is written: the tape does not tell empty maps from others.
+        let empty = match &located.node.value {
+            _ if !located.complete => None,
+            Value::Map(map) if map.is_empty() => Some("{}"),
+            Value::List(list) if list.is_empty() => Some("[]"),
+            _ => None,
+        };
+        let value = finding.value.map(|value| match empty {
+            Some(empty) => empty.to_owned(),
+            None => value,
+        });
         Finding {
+            value,
             span: Some(self.span(located)),
             absent: !located.complete,
             against: against.map(|located| self.span(&located)),
             namespace: self.namespace.map(creation::short),
             evidence: self.evidence.clone(),
-            ..creation::finding(verdict, told, path, ignored.map(creation::short))
+            ..finding
         }
     }
 

@@ -15,6 +15,8 @@ mod summary;
 mod tables;
 mod text;
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 
 use super::{FileReport, Finding, Note, Problem, Report, Severity, Source, Span};
@@ -162,6 +164,45 @@ fn told(file: &FileReport) -> Vec<Item<'_>> {
     // Findings of one place keep their order, by rule.
     items.sort_by_key(Item::place);
     items
+}
+
+/// What tells one object from the next.
+fn object(finding: &Finding) -> [Option<&str>; 4] {
+    let Finding {
+        kind,
+        namespace,
+        name,
+        evidence,
+        ..
+    } = finding;
+    let [namespace, name, evidence] = [namespace, name, evidence].map(Option::as_deref);
+    [Some(kind.as_str()), namespace, name, evidence]
+}
+
+/// The same, but with the places of one rule in one object together, if they have the same reason and remedy. They
+/// are at the place of the first.
+fn grouped<'r>(items: Vec<Item<'r>>) -> Vec<Vec<Item<'r>>> {
+    let mut groups: Vec<Vec<Item<'r>>> = Vec::new();
+    let mut known = HashMap::new();
+    for item in items {
+        let group = match &item {
+            Item::Finding(f) => {
+                let words = (
+                    f.rule.code,
+                    f.severity,
+                    f.reason.as_str(),
+                    f.remedy.as_str(),
+                );
+                *known.entry((object(f), words)).or_insert(groups.len())
+            }
+            _ => groups.len(),
+        };
+        match groups.get_mut(group) {
+            Some(group) => group.push(item),
+            None => groups.push(vec![item]),
+        }
+    }
+    groups
 }
 
 /// Exempt objects and those that the webhook places.

@@ -10,6 +10,7 @@ mod defaults;
 mod fixes;
 mod formats;
 mod hostile;
+mod noise;
 #[path = "../support/program.rs"]
 mod program;
 

@@ -1,28 +1,65 @@
 //! Workflow commands of GitHub Actions, which become annotations of the changed lines.
 //!
-//! GitHub shows ten errors and ten warnings of a step at most; SARIF has no such limit.
+//! GitHub shows ten annotations of a level for each step. What is beyond is written as plain lines, which the log
+//! shows; SARIF has no such limit.
 
-use super::{Item, Source, end_column, shown, told};
+use super::{Item, Source, concise, end_column, shown, told, without_commands};
 use crate::check::{FileReport, Report, Severity};
 
+/// As many annotations of one level are shown of a step.
+const MOST: usize = 10;
+const LEVELS: [&str; 3] = ["error", "warning", "notice"];
+
 pub(super) fn render(report: &Report) -> String {
-    let mut out = String::new();
-    for file in &report.files {
-        for item in told(file) {
+    let files = report.files.iter();
+    let items: Vec<_> = files
+        .flat_map(|file| told(file).into_iter().map(move |item| (file, item)))
+        .collect();
+    let count = |level| {
+        items
+            .iter()
+            .filter(|(_, i)| self::level(i) == level)
+            .count()
+    };
+    let counts = LEVELS.map(count);
+    let mut written = [0; LEVELS.len()];
+    let (mut out, mut rest) = (String::new(), String::new());
+    for (file, item) in &items {
+        let which = LEVELS.iter().position(|level| *level == self::level(item));
+        let which = which.unwrap_or_default();
+        // The last one of a level says how many more there are.
+        let room = MOST - usize::from(counts[which] > MOST);
+        if written[which] < room {
+            written[which] += 1;
             out.push_str(&command(file, item));
             out.push('\n');
+        } else {
+            rest.push_str(&concise::line(file, item));
         }
     }
-    out
+    for ((level, count), written) in LEVELS.iter().zip(counts).zip(written) {
+        let more = count - written;
+        if more > 0 {
+            out.push_str(&format!(
+                "::{level} title=transom::{more} more {level}s are in the log of this step only: GitHub shows {MOST} \
+                 annotations of a level\n"
+            ));
+        }
+    }
+    out + &without_commands(rest)
 }
 
-fn command(file: &FileReport, item: Item<'_>) -> String {
-    let level = match &item {
+fn level(item: &Item<'_>) -> &'static str {
+    match item {
         Item::Note(..) => "notice",
         Item::Finding(finding) if finding.severity == Severity::Deny => "error",
         Item::Problem(_) => "error",
         Item::Finding(_) | Item::Oddity(_) => "warning",
-    };
+    }
+}
+
+fn command(file: &FileReport, item: &Item<'_>) -> String {
+    let level = level(item);
     let name = shown::shown(&file.name);
     let mut out = format!("::{level} ");
     // A live object has no file that an annotation could stand in.
@@ -41,7 +78,7 @@ fn command(file: &FileReport, item: Item<'_>) -> String {
         Source::Cluster => "transom scan",
     };
     let command = command.to_owned();
-    let (title, message) = match &item {
+    let (title, message) = match item {
         Item::Finding(finding) => {
             if let Some(span) = finding.span {
                 let (line, column) = (span.line, end_column(file, span));

@@ -1,8 +1,11 @@
 //! A table a file, for a comment on a pull request or the summary of a job.
 
-use super::{Item, shown, summary, tables, told};
-use crate::check::{Report, Source};
+use super::{Item, grouped, several, shown, summary, tables, told};
+use crate::check::{FileReport, Report, Source};
 use crate::explain::markdown::escaped;
+
+/// A comment of GitHub has at most 65,536 characters.
+const LONGEST: usize = 65_000;
 
 pub(super) fn render(report: &Report) -> String {
     let command = match report.cluster {
@@ -11,40 +14,78 @@ pub(super) fn render(report: &Report) -> String {
     };
     let mut out = format!("**transom {command}:** {}\n", escaped(&summary(report)));
     out.push_str(&tables::markdown(report));
+    let mut left = Left::default();
     for file in &report.files {
-        let items = told(file);
-        if items.is_empty() {
-            continue;
-        }
-        out.push_str(&format!("\n### {}\n\n", code(&file.name)));
-        out.push_str(match file.source {
-            Source::File => {
-                "| place | severity | rule | field | what to do |\n|---|---|---|---|---|\n"
+        let groups = grouped(told(file));
+        let mut is_headed = false;
+        for group in groups {
+            let mut text = String::new();
+            if !is_headed {
+                text.push_str(&heading(file));
             }
-            Source::Cluster => "| severity | rule | field | what to do |\n|---|---|---|---|\n",
-        });
-        let rows = items.into_iter().map(|item| row(file.source, item));
-        out.extend(rows);
+            text.push_str(&row(file.source, &group));
+            if left.rows > 0 || out.len() + text.len() > LONGEST {
+                left.rows += group.len();
+                left.files += usize::from(!is_headed);
+            } else {
+                out.push_str(&text);
+            }
+            is_headed = true;
+        }
+    }
+    if left.rows > 0 {
+        out.push_str(&format!(
+            "\n{} more lines, some of them in {} more, are left out: a comment has at most 65,536 characters. \
+             `-o json` and `-o sarif` have all.\n",
+            left.rows,
+            several(left.files, "file"),
+        ));
     }
     out
 }
 
-fn row(source: Source, item: Item<'_>) -> String {
-    let place = item.place().map_or_else(String::new, |at| at.to_string());
+/// What does not fit.
+#[derive(Default)]
+struct Left {
+    rows: usize,
+    /// Of which nothing is shown.
+    files: usize,
+}
+
+fn heading(file: &FileReport) -> String {
+    let columns = match file.source {
+        Source::File => "| place | severity | rule | field | what to do |\n|---|---|---|---|---|\n",
+        Source::Cluster => "| severity | rule | field | what to do |\n|---|---|---|---|\n",
+    };
+    format!("\n### {}\n\n{columns}", code(&file.name))
+}
+
+/// A row for the places of one rule in one object, or for something else.
+fn row(source: Source, group: &[Item<'_>]) -> String {
+    let Some(first) = group.first() else {
+        return String::new();
+    };
+    let places = group.iter().filter_map(Item::place);
+    let places: Vec<_> = places.map(|place| place.to_string()).collect();
     let place = match source {
-        Source::File => format!("| {place} "),
+        Source::File => format!("| {} ", places.join(", ")),
         Source::Cluster => String::new(),
     };
-    let severity = item.severity();
-    let told = match &item {
+    let severity = first.severity();
+    let told = match first {
         Item::Finding(finding) => {
             let rule = finding.rule;
+            let fields = group.iter().filter_map(|item| match item {
+                Item::Finding(finding) => Some(code(&shown::field(finding))),
+                _ => None,
+            });
+            let fields: Vec<_> = fields.collect();
             format!(
                 "`{}` {}: {} | {} | {}",
                 rule.code,
                 rule.name,
                 escaped(rule.brief),
-                code(&shown::field(finding)),
+                fields.join("<br>"),
                 escaped(&shown::remedy(finding)),
             )
         }

@@ -1,23 +1,30 @@
-//! For people: each finding with its line, the field underlined, reason and remedy.
+//! For people: each finding with its line, the field underlined, reason and remedy. The places of one rule in one
+//! object are listed under one reason.
 //!
 //! Drawn by annotate-snippets, with colours. What it is given of a manifest is `shown` first: it
 //! prints messages as they are.
 
+use std::collections::HashMap;
+
 use annotate_snippets::{
     Annotation, AnnotationKind, Group, Level, Message, Origin, Renderer, Snippet, Title,
 };
+use anstyle::{AnsiColor, Style};
 use textwrap::WordSplitter;
 
 use super::shown::{self, shown};
 use super::snippet::{self, Lines};
-use super::{Item, RenderOptions, several, tables, told};
-use crate::check::{FileReport, Finding, Report, Severity};
+use super::{Item, RenderOptions, grouped, object, several, tables, told};
+use crate::check::{FileReport, Finding, Report, Severity, Span};
 use crate::yaml::Place;
 
 /// Where there is no terminal.
 const WIDTH: usize = 120;
 /// What stands in front of a reason: line number and name.
 const BEFORE: usize = 16;
+
+/// Objects with more findings than these are written in short.
+const MANY: usize = 8;
 
 pub(super) fn render(report: &Report, options: &RenderOptions) -> String {
     let width = options.width.unwrap_or(WIDTH);
@@ -26,66 +33,134 @@ pub(super) fn render(report: &Report, options: &RenderOptions) -> String {
     for file in &report.files {
         let has_lines = !(file.problems.is_empty() && file.oddities.is_empty());
         let lines = Lines::new(if has_lines { &file.text } else { "" });
+        let mut counts = HashMap::<_, usize>::new();
+        for finding in &file.findings {
+            *counts.entry(object(finding)).or_default() += 1;
+        }
         // The finding before, whose object may be the same.
         let mut last: Option<&Finding> = None;
-        for item in told(file) {
-            let (title, snippet, messages) = match &item {
-                Item::Finding(finding) => {
-                    let is_new = last.is_none_or(|last| object(last) != object(finding));
-                    last = Some(finding);
-                    let with_evidence = is_new || options.show_evidence;
-                    let messages = messages(finding, width, with_evidence);
-                    (
-                        title(finding),
-                        finding.span.and_then(|span| snippet::of(&file.text, span)),
-                        messages,
-                    )
-                }
-                Item::Problem(problem) | Item::Oddity(problem) => {
-                    let level = match item {
-                        Item::Oddity(_) => Level::WARNING,
-                        _ => Level::ERROR,
-                    };
-                    let title = level.primary_title(shown::problem(problem));
-                    (
-                        title,
-                        problem.place.and_then(|at| lines.word(at)),
-                        Vec::new(),
-                    )
-                }
-                Item::Note(.., text) => (Level::NOTE.primary_title(shown(text)), None, Vec::new()),
-            };
-            let other = match &item {
-                Item::Finding(Finding {
-                    against: Some(span),
-                    ..
-                }) => snippet::of(&file.text, *span).map(|snippet| (*span, snippet)),
-                _ => None,
-            };
-            // Columns are counted from snippets, which is wrong where a line is cut.
-            let mut counted = Vec::new();
-            if let (Some(place), Some(snippet)) = (item.place(), &snippet) {
-                counted.push((place, snippet.column()));
-            }
-            if let Some((span, snippet)) = &other {
-                counted.push((span.place(), snippet.column()));
-            }
-            let group = located(title, file, &item, snippet)
-                .elements(other.map(|(_, snippet)| against(file, snippet)))
-                .elements(messages);
-            let mut drawn = renderer.render(&[group]) + "\n";
-            for (place, column) in counted {
-                if place.column != column {
-                    let [counted, right] = [Place { column, ..place }, place]
-                        .map(|place| format!("{}\n", shown::place(&file.name, Some(place))));
-                    drawn = drawn.replacen(&counted, &right, 1);
+        for group in grouped(told(file)) {
+            let mut with_evidence = options.show_evidence;
+            let findings: Vec<_> = group
+                .iter()
+                .filter_map(|item| match item {
+                    Item::Finding(finding) => Some(*finding),
+                    _ => None,
+                })
+                .collect();
+            if let Some(finding) = findings.first() {
+                with_evidence |= last.is_none_or(|last| object(last) != object(finding));
+                last = Some(finding);
+                if findings.len() > 1 || counts.get(&object(finding)).is_some_and(|n| *n > MANY) {
+                    all.push(short(&renderer, file, &findings, width, with_evidence));
+                    continue;
                 }
             }
-            all.push(drawn);
+            for item in &group {
+                all.push(whole(&renderer, file, &lines, item, width, with_evidence));
+            }
         }
     }
     all.extend(tables::text(report));
     all.join("\n")
+}
+
+/// The places of one rule in one object: a line each, and what they have in common.
+fn short(
+    renderer: &Renderer,
+    file: &FileReport,
+    findings: &[&Finding],
+    width: usize,
+    with_evidence: bool,
+) -> String {
+    const MARK: Style = AnsiColor::BrightBlue.on_default().bold();
+    let Some(first) = findings.first() else {
+        return String::new();
+    };
+    let mut out = renderer.render(&[Group::with_title(title(first))]) + "\n";
+    for finding in findings {
+        let place = shown::place(&file.name, finding.span.map(Span::place));
+        let mut field = shown::field(finding);
+        if finding.absent {
+            field.push_str(" is absent");
+        }
+        if let Some(against) = finding.against {
+            field.push_str(&format!(" (contradicts {})", against.place()));
+        }
+        if let Some(pods @ 1..) = finding.pods {
+            field.push_str(&format!(" (in {})", several(pods, "live pod")));
+        }
+        out.push_str(&format!("  {MARK}-->{MARK:#} {place}: {field}\n"));
+    }
+    let evidence = first.evidence.as_deref().filter(|_| with_evidence);
+    let evidence = evidence.map(|text| format!("{}: {}", shown::object(first), shown(text)));
+    let messages = [
+        Some(("reason", wrapped(&first.reason, width))),
+        Some(("remedy", wrapped(&first.remedy, width))),
+        evidence.map(|text| ("evidence", text)),
+    ];
+    for (name, text) in messages.into_iter().flatten() {
+        let indented = text.replace('\n', "\n            ");
+        out.push_str(&format!("   {MARK}={MARK:#} {name}: {indented}\n"));
+    }
+    out
+}
+
+/// One thing with its line.
+fn whole(
+    renderer: &Renderer,
+    file: &FileReport,
+    lines: &Lines<'_>,
+    item: &Item<'_>,
+    width: usize,
+    with_evidence: bool,
+) -> String {
+    let (title, snippet, messages) = match item {
+        Item::Finding(finding) => (
+            title(finding),
+            finding.span.and_then(|span| snippet::of(&file.text, span)),
+            messages(finding, width, with_evidence),
+        ),
+        Item::Problem(problem) | Item::Oddity(problem) => {
+            let level = match item {
+                Item::Oddity(_) => Level::WARNING,
+                _ => Level::ERROR,
+            };
+            (
+                level.primary_title(shown::problem(problem)),
+                problem.place.and_then(|at| lines.word(at)),
+                Vec::new(),
+            )
+        }
+        Item::Note(.., text) => (Level::NOTE.primary_title(shown(text)), None, Vec::new()),
+    };
+    let other = match item {
+        Item::Finding(Finding {
+            against: Some(span),
+            ..
+        }) => snippet::of(&file.text, *span).map(|snippet| (*span, snippet)),
+        _ => None,
+    };
+    // Columns are counted from snippets, which is wrong where a line is cut.
+    let mut counted = Vec::new();
+    if let (Some(place), Some(snippet)) = (item.place(), &snippet) {
+        counted.push((place, snippet.column()));
+    }
+    if let Some((span, snippet)) = &other {
+        counted.push((span.place(), snippet.column()));
+    }
+    let group = located(title, file, item, snippet)
+        .elements(other.map(|(_, snippet)| against(file, snippet)))
+        .elements(messages);
+    let mut drawn = renderer.render(&[group]) + "\n";
+    for (place, column) in counted {
+        if place.column != column {
+            let [counted, right] = [Place { column, ..place }, place]
+                .map(|place| format!("{}\n", shown::place(&file.name, Some(place))));
+            drawn = drawn.replacen(&counted, &right, 1);
+        }
+    }
+    drawn
 }
 
 fn title(finding: &Finding) -> Title<'_> {
@@ -158,17 +233,4 @@ fn wrapped(text: &str, width: usize) -> String {
         .break_words(false)
         .word_splitter(WordSplitter::NoHyphenation);
     textwrap::fill(text, options)
-}
-
-/// What tells one object from the next.
-fn object(finding: &Finding) -> [Option<&String>; 4] {
-    let Finding {
-        kind,
-        namespace,
-        name,
-        evidence,
-        ..
-    } = finding;
-    let [namespace, name, evidence] = [namespace, name, evidence].map(Option::as_ref);
-    [Some(kind), namespace, name, evidence]
 }
