@@ -9,9 +9,10 @@ use tokio::net::{TcpListener, TcpSocket};
 /// drops the SYN of those beyond it, and a client sends it again after 1, 3 and 7 s. Linux allows 4,096.
 const WAITING: u32 = 1024;
 
-/// The send buffer of a connection in bytes. Most responses fit; Linux takes twice as much for its bookkeeping.
+/// The send buffer of a connection in bytes, and its receive buffer. Most responses and requests fit; Linux takes twice as
+/// much for its bookkeeping.
 #[cfg(target_os = "linux")]
-const SEND_BYTES: usize = 64 * 1024;
+const BUFFER_BYTES: usize = 64 * 1024;
 
 /// How long the kernel keeps bytes that the client does not acknowledge: as long as a client may take to read a
 /// response.
@@ -41,23 +42,26 @@ fn open(address: SocketAddr) -> std::io::Result<TcpListener> {
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
-    let listener = socket.listen(WAITING)?;
-    bound_sockets(&listener)?;
-    Ok(listener)
+    bound_buffers(&socket)?;
+    socket.listen(WAITING)
 }
 
-/// Bounds what the kernel keeps of responses that are not read: accepted connections inherit it. Without, Linux lets
-/// each connection have up to 4 MiB, and tries for minutes to send what a closed connection has left.
+/// Bounds what the kernel keeps of requests and of responses that are not read, which a container's limit counts:
+/// accepted connections inherit it. Without, Linux lets each connection have up to 6 MiB and 4 MiB, and tries for minutes
+/// to send what a closed connection has left.
 #[cfg(target_os = "linux")]
-fn bound_sockets(listener: &TcpListener) -> std::io::Result<()> {
-    use rustix::net::sockopt::{set_socket_send_buffer_size, set_tcp_user_timeout};
+fn bound_buffers(socket: &TcpSocket) -> std::io::Result<()> {
+    use rustix::net::sockopt::{
+        set_socket_recv_buffer_size, set_socket_send_buffer_size, set_tcp_user_timeout,
+    };
 
-    set_socket_send_buffer_size(listener, SEND_BYTES)?;
-    set_tcp_user_timeout(listener, UNSENT_MILLISECONDS)?;
+    set_socket_recv_buffer_size(socket, BUFFER_BYTES)?;
+    set_socket_send_buffer_size(socket, BUFFER_BYTES)?;
+    set_tcp_user_timeout(socket, UNSENT_MILLISECONDS)?;
     Ok(())
 }
 
 #[cfg(not(target_os = "linux"))]
-fn bound_sockets(_: &TcpListener) -> std::io::Result<()> {
+fn bound_buffers(_: &TcpSocket) -> std::io::Result<()> {
     Ok(())
 }
