@@ -10,6 +10,7 @@ mod evaluate;
 mod family;
 mod fields;
 mod guide;
+mod image;
 mod lifecycle;
 #[cfg(feature = "mutants")]
 pub mod mutants;

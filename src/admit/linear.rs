@@ -22,6 +22,8 @@ const LENGTH: usize = 64;
 /// Makes a pod longer by so many elements of one list.
 type Lengthen = fn(&mut Value, usize);
 
+const ARCH_LABEL: &str = "kubernetes.io/arch";
+
 const REQUIRED: &str =
     "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
 
@@ -174,6 +176,35 @@ const LISTS: &[(&str, Lengthen)] = &[
             "/spec/containers/0/securityContext/capabilities/add",
             n,
             |_| json!("A"),
+        );
+    }),
+    ("containers without an account", |pod, n| {
+        pod["spec"]["securityContext"] = json!({"runAsNonRoot": true});
+        push(pod, "/spec/containers", n, |i| {
+            json!({"name": format!("n{i}"), "image": "a:nanoserver", "lifecycle": {
+                "preStop": {"exec": {"command": ["sleep", "1"]}},
+            }})
+        });
+    }),
+    ("devices of Linux nodes", |pod, n| {
+        member(pod, "/spec/containers/0/resources/limits", n, |i| {
+            format!("nvidia.com/{i}")
+        });
+    }),
+    ("terms of architectures", |pod, n| {
+        push(
+            pod,
+            REQUIRED,
+            n,
+            |_| json!({"matchExpressions": [expression(ARCH_LABEL, "In", 1)]}),
+        );
+    }),
+    ("values of architectures", |pod, n| {
+        push(
+            pod,
+            REQUIRED,
+            1,
+            |_| json!({"matchExpressions": [expression(ARCH_LABEL, "In", n)]}),
         );
     }),
     ("huge pages", |pod, n| {

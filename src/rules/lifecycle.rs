@@ -12,14 +12,31 @@ const INTRO: &str =
 
 const OFF_OR_WARN: &[Tier] = &[runs("", Off, Warn)];
 
-const LINUX_SHELL: &[Case] = &[case(
+const LINUX_SHELL: Case = case(
     Test::By(
         Shape::Text,
         is_linux_shell,
         "starts with /bin/ or /usr/bin/, or is sh or bash",
     ),
     0,
-)];
+);
+const ENTRYPOINT: &[Case] = &[LINUX_SHELL];
+const PROBE_OR_HOOK: &[Case] = &[
+    LINUX_SHELL,
+    case(
+        Test::By(
+            Shape::Text,
+            is_linux_program,
+            "is cat, cp, ls, nc, pgrep, rm, sleep, test, touch, true or wget",
+        ),
+        1,
+    ),
+];
+
+/// Programs that probes and hooks of Linux containers call. Windows has a curl.
+const LINUX_PROGRAMS: &[&str] = &[
+    "cat", "cp", "ls", "nc", "pgrep", "rm", "sleep", "test", "touch", "true", "wget",
+];
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -80,18 +97,25 @@ pub(super) const RULES: &[Rule] = &[
         code: "WIN504",
         name: "linux-shell",
         brief: "Windows images do not have this program",
-        reason: "Windows images have neither sh nor bash nor a /bin directory, so the container, its probe or its hook fails.",
-        remedy: "Call cmd /c, powershell or pwsh; Windows images have no /bin, so call a program of the image by its path there.",
-        references: &[KEP, INTRO],
-        tiers: &[fails("", Warn, Warn)],
+        reason: "Windows images have no sh, no bash, no /bin directory and no programs such as sleep or cat, so the container, its probe or its hook fails.",
+        remedy: "Call cmd /c, powershell or pwsh; Windows images have no /bin, so call a program of the image by its path there. To wait in a hook, use its sleep action.",
+        references: &[
+            KEP,
+            INTRO,
+            "https://kubernetes.io/docs/concepts/containers/container-lifecycle-hooks/#hook-handler-implementations",
+        ],
+        tiers: &[
+            fails("a shell, or a program in /bin or /usr/bin", Warn, Warn),
+            fails("another program of Linux in a probe or hook", Warn, Off),
+        ],
         checks: &[
-            container("command[0]", LINUX_SHELL),
-            container("args[0]", LINUX_SHELL),
-            container("livenessProbe.exec.command[0]", LINUX_SHELL),
-            container("readinessProbe.exec.command[0]", LINUX_SHELL),
-            container("startupProbe.exec.command[0]", LINUX_SHELL),
-            container("lifecycle.postStart.exec.command[0]", LINUX_SHELL),
-            container("lifecycle.preStop.exec.command[0]", LINUX_SHELL),
+            container("command[0]", ENTRYPOINT),
+            container("args[0]", ENTRYPOINT),
+            container("livenessProbe.exec.command[0]", PROBE_OR_HOOK),
+            container("readinessProbe.exec.command[0]", PROBE_OR_HOOK),
+            container("startupProbe.exec.command[0]", PROBE_OR_HOOK),
+            container("lifecycle.postStart.exec.command[0]", PROBE_OR_HOOK),
+            container("lifecycle.preStop.exec.command[0]", PROBE_OR_HOOK),
         ],
         by_pod: None,
         guide: guide(include_str!("examples/WIN504.yaml")),
@@ -153,12 +177,19 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
+/// The first word of a command.
+fn program<'p>(context: &Context<'p, '_, '_>, at: At) -> Option<&'p str> {
+    context.pod.tape.text(at)?.split_whitespace().next()
+}
+
 fn is_linux_shell(context: &Context<'_, '_, '_>, at: At) -> bool {
-    let Some(word) = context.pod.tape.text(at) else {
-        return false;
-    };
-    let word = word.split_whitespace().next().unwrap_or_default();
-    word.starts_with("/bin/") || word.starts_with("/usr/bin/") || word == "sh" || word == "bash"
+    program(context, at).is_some_and(|word| {
+        word.starts_with("/bin/") || word.starts_with("/usr/bin/") || word == "sh" || word == "bash"
+    })
+}
+
+fn is_linux_program(context: &Context<'_, '_, '_>, at: At) -> bool {
+    program(context, at).is_some_and(|word| LINUX_PROGRAMS.contains(&word))
 }
 
 /// A RuntimeClass that is known for Hyper-V isolation: its pods are utility VMs, which do not

@@ -1,10 +1,12 @@
 //! WIN6xx: what the evidence itself says of a pod, and what the cluster knows of its images. These
-//! rows have no checks: `os` finds contradictions and hints; builds are compared here.
+//! rows have no checks: `os` finds contradictions and hints; builds and architectures are compared here.
 
 use super::Action::{Deny, Off, Warn};
 use super::guide::guide;
 use super::{Context, Found, KEP, Rule, fails, runs};
 use crate::facts::Facts;
+use crate::object::demand::Role;
+use crate::object::{At, Tape};
 use crate::os::selection::{Selection, widened};
 use crate::os::{Build, Os, build, runs_on};
 
@@ -210,6 +212,30 @@ pub(super) const RULES: &[Rule] = &[
             ),
     },
     Rule {
+        code: "WIN606",
+        name: "foreign-architecture",
+        brief: "Windows nodes are amd64 only",
+        reason: "The kubelet is built for Windows on amd64 only, so no Windows node has the architecture that the pod selects.",
+        remedy: "Select amd64, or no architecture.",
+        references: &[
+            "https://github.com/kubernetes/kubernetes/blob/v1.36.0/hack/lib/golang.sh",
+            "https://kubernetes.io/releases/download/",
+        ],
+        tiers: &[fails("", Warn, Off)],
+        checks: &[],
+        by_pod: Some(foreign_architecture),
+        guide: guide(include_str!("examples/WIN606.yaml")).fields(&[
+            (
+                r#"spec.nodeSelector["kubernetes.io/arch"]"#,
+                "is not amd64; also beta.kubernetes.io/arch",
+            ),
+            (
+                "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution",
+                "does not allow amd64 in any of its terms",
+            ),
+        ]),
+    },
+    Rule {
         code: "WIN608",
         name: "missing-os-selector-linux",
         brief: "tolerates Windows taints, but selects no operating system",
@@ -237,6 +263,56 @@ pub(super) const RULES: &[Rule] = &[
             ),
     },
 ];
+
+/// The labels for the architecture of a node.
+const ARCH_LABELS: [&str; 2] = ["kubernetes.io/arch", "beta.kubernetes.io/arch"];
+/// The only architecture of Windows nodes.
+const AMD64: &str = "amd64";
+
+/// WIN606. The terms of required affinity are alternatives.
+fn foreign_architecture(context: &Context<'_, '_, '_>, report: &mut dyn FnMut(Found)) {
+    let pod = context.pod;
+    let mut found = |at| {
+        report(Found {
+            at,
+            missing: &[],
+            tier: 0,
+        });
+    };
+    let selected = ARCH_LABELS.into_iter().filter_map(|key| pod.selector(key));
+    let foreign = selected.filter(|(_, value)| *value != AMD64);
+    foreign.for_each(|(at, _)| found(at));
+    let Some(terms) = pod.required_terms else {
+        return;
+    };
+    let mut terms = pod.tape.children(terms);
+    let first = terms
+        .next()
+        .and_then(|term| excluding_amd64(pod.tape, term));
+    if let Some(at) = first
+        && terms.all(|term| excluding_amd64(pod.tape, term).is_some())
+    {
+        found(at);
+    }
+}
+
+/// The expression of a term that no amd64 node matches.
+fn excluding_amd64(tape: &Tape<'_>, term: At) -> Option<At> {
+    let expressions = tape.child(term, Role::MatchExpressions)?;
+    tape.children(expressions).find(|expression| {
+        let key = tape.child_text(*expression, Role::Key);
+        let values = tape.child(*expression, Role::Values);
+        let mut values = values.into_iter().flat_map(|at| tape.children(at));
+        let mut has_amd64 = || values.any(|value| tape.text(value) == Some(AMD64));
+        key.is_some_and(|key| ARCH_LABELS.contains(&key))
+            && match tape.child_text(*expression, Role::Operator) {
+                Some("In") => !has_amd64(),
+                Some("NotIn") => has_amd64(),
+                Some("DoesNotExist") => true,
+                _ => false,
+            }
+    })
+}
 
 /// The only build that KEP-116 knows: Windows Server 2019.
 const KEP_BUILD: Build = Build::new(17763);

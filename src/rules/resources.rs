@@ -119,6 +119,33 @@ pub(super) const RULES: &[Rule] = &[
             ])
             .never(NO_RESOURCES),
     },
+    Rule {
+        code: "WIN407",
+        name: "linux-device",
+        brief: "Windows nodes do not have this device",
+        reason: "The device plugins of these resources run on Linux nodes only; Windows nodes offer GPUs as microsoft.com/directx.",
+        remedy: "Remove it; for a GPU, use microsoft.com/directx and the DirectX device plugin.",
+        references: &[
+            "https://learn.microsoft.com/azure/aks/use-windows-gpu",
+            "https://github.com/kubernetes/kubernetes/blob/v1.36.0/test/e2e/windows/device_plugin.go",
+        ],
+        tiers: &[fails("", Warn, Off)],
+        checks: &[
+            container("resources.limits{nvidia.com/*}", SET),
+            container("resources.limits{amd.com/*}", SET),
+            container("resources.limits{gpu.intel.com/*}", SET),
+            container("resources.limits{habana.ai/*}", SET),
+            container("resources.limits{aws.amazon.com/neuron*}", SET),
+            container("resources.limits{vpc.amazonaws.com/efa}", SET),
+            container("resources.limits{google.com/tpu}", SET),
+            container("resources.limits{devices.kubevirt.io/*}", SET),
+            container("resources.limits{rdma/*}", SET),
+        ],
+        by_pod: None,
+        guide: guide(include_str!("examples/WIN407.yaml")).note(
+            "A device plugin of another vendor may offer such a resource, so the rule warns.",
+        ),
+    },
 ];
 
 const MISMATCH: &[Case] = &[case(

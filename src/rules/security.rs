@@ -1,11 +1,13 @@
 //! WIN1xx: the security context.
 
 use super::Action::{Deny, Off, Repair, Warn};
-use super::check::{Case, NON_EMPTY, SET, Test, case, container, metadata, pod};
+use super::check::{Case, NON_EMPTY, SET, Skip, Test, case, container, metadata, pod};
 use super::guide::guide;
+use super::image::is_nano_server;
 use super::{Context, KEP, Rule, Tier, fails, ignored, runs, unprotected};
 use crate::object::At;
 use crate::object::demand::Shape;
+use crate::workload::Container;
 
 const INTRO: &str = "https://kubernetes.io/docs/concepts/windows/intro/#compatibility-v1-pod-spec-containers-securitycontext";
 const VALIDATION: &str = "https://kubernetes.io/docs/concepts/workloads/pods/#pod-os";
@@ -358,6 +360,35 @@ pub(super) const RULES: &[Rule] = &[
         guide: guide(include_str!("examples/WIN117.yaml"))
             .never(&["the namespaces that the configuration lists under hostProcess.namespaces"]),
     },
+    Rule {
+        code: "WIN118",
+        name: "non-root-unproven",
+        brief: "runAsNonRoot does not stop images that name no user",
+        reason: "The kubelet compares the account in runAsUserName, or else that of the image, with ContainerAdministrator; Server Core images name none and run as ContainerAdministrator although runAsNonRoot is true.",
+        remedy: "Set windowsOptions.runAsUserName, for example to ContainerUser.",
+        references: &[
+            "https://github.com/kubernetes/kubernetes/issues/112469",
+            "https://github.com/kubernetes/kubernetes/blob/v1.36.0/pkg/kubelet/kuberuntime/security_context_windows.go",
+            USER_NAME,
+        ],
+        tiers: &[unprotected("", Warn, Off)],
+        checks: &[
+            pod("securityContext.runAsNonRoot", UNPROVEN).skip(Skip::HostProcess),
+            container("securityContext.runAsNonRoot", UNPROVEN).skip(Skip::HostProcess),
+        ],
+        by_pod: None,
+        guide: guide(include_str!("examples/WIN118.yaml"))
+            .fields(&[(
+                "spec.securityContext.windowsOptions.runAsUserName",
+                "is not set for a container, neither here nor in the container",
+            )])
+            .never(&["containers whose image is named nanoserver, which runs as ContainerUser"])
+            .note(
+                "Pod Security `restricted` requires runAsNonRoot of Windows pods, too. An image whose \
+                 Dockerfile ends with another USER than ContainerAdministrator runs as that user; the \
+                 object does not show it, so the rule warns.",
+            ),
+    },
 ];
 
 const OPTIONS: &[Case] = &[case(Test::Empty, 1), case(Test::Present, 0)];
@@ -394,6 +425,11 @@ const NON_ROOT: &[Case] = &[
     case(Test::Is(true), 1),
 ];
 
+const UNPROVEN: &[Case] = &[case(
+    Test::By(Shape::Bool, is_unproven_non_root, "is true"),
+    0,
+)];
+
 const ADMINISTRATOR: &[Case] = &[case(
     Test::By(
         Shape::Text,
@@ -426,6 +462,26 @@ fn is_non_root_administrator(context: &Context<'_, '_, '_>, at: At) -> bool {
             .iter()
             .filter(|container| container.windows.run_as_non_root.is_none())
             .any(|container| is_administrator(pod.run_as_user_name(container))),
+    }
+}
+
+/// runAsNonRoot is true at this place, and holds for a container whose account nothing names.
+fn is_unproven_non_root(context: &Context<'_, '_, '_>, at: At) -> bool {
+    let pod = context.pod;
+    let is_unproven = |container: &Container| {
+        let image = container.image.and_then(|at| pod.tape.text(at));
+        pod.run_as_user_name(container).is_none() && !image.is_some_and(is_nano_server)
+    };
+    if pod.tape.bool(at) != Some(true) {
+        return false;
+    }
+    match pod.container_of(at) {
+        Some(container) => is_unproven(container),
+        None => pod
+            .containers
+            .iter()
+            .filter(|container| container.windows.run_as_non_root.is_none())
+            .any(is_unproven),
     }
 }
 

@@ -267,6 +267,23 @@ pub(super) const RULES: &[Rule] = &[
         by_pod: None,
         guide: guide(include_str!("examples/WIN312.yaml")),
     },
+    Rule {
+        code: "WIN313",
+        name: "mount-c-drive",
+        brief: "a volume cannot be mounted as drive C:",
+        reason: "Drive C: is the root filesystem of the container; containerd does not create a container with a mount there.",
+        remedy: r"Mount the volume in a directory such as C:\data, or as another drive.",
+        references: &[
+            "https://github.com/containerd/containerd/blob/v2.0.4/internal/cri/opts/spec_windows_opts.go",
+        ],
+        tiers: FAILS_SINCE_KEP,
+        checks: &[container(
+            "volumeMounts[*].mountPath",
+            &[case(Test::OneOf(&["C:", "c:"]), 0)],
+        )],
+        by_pod: None,
+        guide: guide(include_str!("examples/WIN313.yaml")),
+    },
 ];
 
 /// Directories of Linux nodes.

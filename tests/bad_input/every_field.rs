@@ -76,6 +76,8 @@ pub(crate) fn is_not_read(pointer: &str) -> bool {
         // A quantity is a string or a number; rules without a word in this profile read no more.
         || ends(&["/resources/limits/cpu", "/resources/requests/cpu"])
         || ends(&["/resources/limits/memory", "/resources/requests/memory"])
+        // A device is reported whatever its quantity is.
+        || pointer.contains("/resources/limits/") && pointer.contains("~1")
 }
 
 /// The rules of both profiles are read.

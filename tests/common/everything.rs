@@ -30,7 +30,12 @@ pub(crate) fn everything() -> Value {
             "recursiveReadOnly": "Enabled", "mountPath": "C:\\a",
         }],
         "resources": {
-            "limits": {"hugepages-2Mi": "2Mi", "cpu": "1", "memory": "1Gi"},
+            "limits": {
+                "hugepages-2Mi": "2Mi", "cpu": "1", "memory": "1Gi",
+                "nvidia.com/gpu": 1, "amd.com/gpu": 1, "gpu.intel.com/i915": 1, "habana.ai/gaudi": 1,
+                "aws.amazon.com/neuron": 1, "vpc.amazonaws.com/efa": 1, "google.com/tpu": 1,
+                "devices.kubevirt.io/kvm": 1, "rdma/hca": 1,
+            },
             "requests": {"hugepages-2Mi": "2Mi", "cpu": "1", "memory": "2Gi"},
         },
         "securityContext": context,
@@ -47,6 +52,7 @@ pub(crate) fn everything() -> Value {
             "beta.kubernetes.io/os": "windows",
             "node.kubernetes.io/windows-build": "10.0.20348",
             "kubernetes.azure.com/os-sku": "Windows2022",
+            "kubernetes.io/arch": "arm64",
         },
         "os": {"name": "windows"},
         "hostNetwork": true, "hostPID": true, "hostIPC": true, "hostUsers": false,

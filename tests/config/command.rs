@@ -216,7 +216,7 @@ fn the_server_does_not_start_with_mistakes_and_tells_them_all() {
          a.yaml:3:1: mdoe: unknown key; did you mean mode?\n\
          \x20 3 | mdoe: warn\n\
          \x20   | ^^^^\n\
-         a.yaml:4:9: rules.WIN331: there is no such rule; did you mean WIN301 (sub-path)?\n\
+         a.yaml:4:9: rules.WIN331: there is no such rule; did you mean WIN313 (mount-c-drive)?\n\
          \x20 4 | rules: {WIN331: deny}\n\
          \x20   |         ^^^^^^\n"
     );

@@ -83,11 +83,11 @@ fn every_mistake_has_its_place_and_its_remedy() {
         // Rules.
         (
             "rules:\n  WIN331: deny",
-            "4:3: rules.WIN331: there is no such rule; did you mean WIN301 (sub-path)?",
+            "4:3: rules.WIN331: there is no such rule; did you mean WIN313 (mount-c-drive)?",
         ),
         (
-            "rules: {WIN606: deny}",
-            "3:9: rules.WIN606: there is no such rule; did you mean WIN601 (os-conflict)?",
+            "rules: {WIN609: deny}",
+            "3:9: rules.WIN609: there is no such rule; did you mean WIN601 (os-conflict)?",
         ),
         (
             "rules:\n  subPath: deny",
@@ -246,7 +246,7 @@ fn all_mistakes_are_told_at_once_in_the_order_of_the_file() {
     assert_eq!(
         errors(&text),
         [
-            "4:3: rules.WIN331: there is no such rule; did you mean WIN301 (sub-path)?",
+            "4:3: rules.WIN331: there is no such rule; did you mean WIN313 (mount-c-drive)?",
             "5:11: rules.WIN101: \"denny\" is none of off, warn, repair, deny; did you mean deny?",
             "6:1: mdoe: unknown key; did you mean mode?",
             "8:10: exemptions.users: must be a list, not \"jane\"",
@@ -277,7 +277,7 @@ fn a_report_shows_the_line() {
     assert_eq!(
         error.report("config.yaml", &text),
         "\
-config.yaml:4:3: rules.WIN331: there is no such rule; did you mean WIN301 (sub-path)?
+config.yaml:4:3: rules.WIN331: there is no such rule; did you mean WIN313 (mount-c-drive)?
   4 |   WIN331: deny
     |   ^^^^^^
 config.yaml:5:7: mode: \"enforced\" is none of off, audit, warn, enforce; did you mean enforce?

@@ -71,7 +71,10 @@ fn repairs_new_ephemeral_containers_of_windows_pods() {
         );
         assert_eq!(
             validated.warn,
-            ["WIN504 spec.ephemeralContainers[1].command[0]"]
+            [
+                "WIN118 spec.ephemeralContainers[1].securityContext.runAsNonRoot",
+                "WIN504 spec.ephemeralContainers[1].command[0]",
+            ]
         );
         let unpatched = debug(Endpoint::Validate, &new, &old, &policy, &facts);
         assert_eq!(unpatched.deny.len(), 10, "{:?}", unpatched.deny);

@@ -78,7 +78,7 @@ pub(super) const REFERENCE: Document = Document {
                 by("securityContext.runAsGroup", &["WIN102"]),
                 by(
                     "securityContext.runAsNonRoot: there is no root; ContainerAdministrator comes closest.",
-                    &["WIN103"],
+                    &["WIN103", "WIN118"],
                 ),
                 by("securityContext.runAsUser", &["WIN101"]),
                 by("securityContext.seLinuxOptions", &["WIN108"]),
@@ -116,7 +116,7 @@ pub(super) const REFERENCE: Document = Document {
                 by("seLinuxOptions", &["WIN108"]),
                 by("runAsUser", &["WIN101"]),
                 by("runAsGroup", &["WIN102"]),
-                by("runAsNonRoot", &["WIN103"]),
+                by("runAsNonRoot", &["WIN103", "WIN118"]),
                 by("supplementalGroups", &["WIN104"]),
                 by("sysctls", &["WIN107"]),
             ],

@@ -245,7 +245,7 @@ pub(super) const KEP: Document = Document {
                 none(
                     "Nodes carry the labels beta.kubernetes.io/os and beta.kubernetes.io/arch (kubernetes.io/os and kubernetes.io/arch later).",
                     "the OS labels are evidence; the patch writes kubernetes.io/os, which every kubelet sets today; \
-                     the architecture is another matter",
+                     selectors for another architecture than amd64 are reported (WIN606)",
                 ),
                 by(
                     "Without a node selector a pod may land on a node of the other operating system.",
