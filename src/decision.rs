@@ -159,6 +159,23 @@ pub(crate) struct Case<'c, 't, 'a> {
     pub(crate) nodes: &'c Nodes,
 }
 
+impl Case<'_, '_, '_> {
+    /// The action of the rule; `repair` for what OpenShift wrote, since the author of the pod did not.
+    fn action(&self, hit: &Hit) -> Action {
+        match self.policy.action(hit.rule, hit.tier) {
+            Action::Off => Action::Off,
+            _ if self.is_of_scc(hit) => Action::Repair,
+            action => action,
+        }
+    }
+
+    /// Whether OpenShift's admission plugin for SecurityContextConstraints wrote this field, as far as the
+    /// pod says: it runs before webhooks, ignores pods that say os=windows and never changes templates.
+    fn is_of_scc(&self, hit: &Hit) -> bool {
+        hit.by_scc && self.kind == Kind::Pod && self.pod.scc.is_some() && !self.pod.says_windows()
+    }
+}
+
 /// What is done about everything that was found.
 #[derive(Default)]
 pub(crate) struct Decision {
@@ -206,12 +223,12 @@ pub(crate) fn decide(case: &Case<'_, '_, '_>, mut hits: Vec<Hit>, known: &[Hit])
 
     let mut findings = Vec::with_capacity(hits.len());
     for hit in &hits {
-        let action = case.policy.action(hit.rule, hit.tier);
+        let action = case.action(hit);
         let is_lowered = case.policy.is_lowered(hit.rule, hit.tier);
         let mut effect = match action {
             Action::Off => continue,
             _ if ignores.cover(hit.rule) => Effect::Ignore,
-            _ if place.repairs(case.policy, hit) => match place.excess() {
+            _ if place.repairs(case, hit) => match place.excess() {
                 None => Effect::Repair,
                 Some(_) => Effect::Deny,
             },

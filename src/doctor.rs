@@ -4,7 +4,7 @@
 //! snapshot   what was read of the cluster, each part of it or why not
 //!   objects  the API's objects, as far as anybody here looks
 //!   quantity, selector, certificate   what is in some of their fields
-//! version, webhooks, serving, nodes, misplaced, namespaces, policies, others   the checks
+//! version, webhooks, serving, nodes, misplaced, namespaces, policies, openshift, others   the checks
 //! census     the pods that a check has to know the number of
 //! output     their lines, as text and as JSON
 //! ```
@@ -18,6 +18,7 @@ mod misplaced;
 mod namespaces;
 mod nodes;
 pub mod objects;
+mod openshift;
 mod others;
 mod output;
 mod policies;
@@ -140,7 +141,7 @@ enum Unasked {
 }
 
 /// All checks, in the order in which they are told.
-pub static CHECKS: [Check; 23] = [
+pub static CHECKS: [Check; 24] = [
     version::KUBERNETES_VERSION,
     webhooks::INSTALLATION,
     webhooks::WEBHOOK_PAIR,
@@ -162,6 +163,7 @@ pub static CHECKS: [Check; 23] = [
     namespaces::NAMESPACE_LABELS,
     namespaces::POD_SECURITY,
     policies::KYVERNO,
+    openshift::OPENSHIFT,
     namespaces::MODES,
     namespaces::COVERAGE,
 ];

@@ -142,6 +142,11 @@ impl Rule {
         (reason, self.remedy)
     }
 
+    /// Whether it is about fields that OpenShift's SecurityContextConstraints write into pods.
+    pub(crate) fn is_of_scc(&self) -> bool {
+        self.checks.iter().any(|check| check.by_scc)
+    }
+
     /// Whether /mutate can remove the fields of a case.
     pub fn is_tier_repairable(&self, tier: u8) -> bool {
         let mut checks = self.checks.iter().filter(|check| check.is_repairable());

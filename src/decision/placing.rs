@@ -8,7 +8,6 @@ use super::{Case, Endpoint, Finding};
 use crate::mode::Mode;
 use crate::os;
 use crate::patch::{MAX_REMOVED, Operation, Patch};
-use crate::policy::Policy;
 use crate::review::Operation as Verb;
 use crate::rules::{Action, Hit};
 use crate::workload::Kind;
@@ -35,12 +34,14 @@ enum Repairs {
 }
 
 impl Repairs {
-    fn cover(self, policy: &Policy, hit: &Hit) -> bool {
-        let action = policy.action(hit.rule, hit.tier);
+    fn cover(self, case: &Case<'_, '_, '_>, hit: &Hit) -> bool {
+        let action = case.action(hit);
         let is_meant = match self {
             Self::Nothing => false,
             Self::Harmless => action == Action::Repair,
-            Self::Refused => action >= Action::Repair || policy.is_lowered(hit.rule, hit.tier),
+            // SCC's validation requires what it wrote, as long as the pod does not say os=windows.
+            Self::Refused if case.is_of_scc(hit) => false,
+            Self::Refused => action >= Action::Repair || case.policy.is_lowered(hit.rule, hit.tier),
         };
         is_meant && hit.is_repairable()
     }
@@ -82,7 +83,7 @@ impl Placing {
         }
 
         let stays_refused = |hit: &Hit| {
-            let is_repaired = placement.repair && Repairs::Harmless.cover(case.policy, hit);
+            let is_repaired = placement.repair && Repairs::Harmless.cover(case, hit);
             hit.refused && (!is_repaired || ignores.cover(hit.rule))
         };
         let add_os = full
@@ -106,7 +107,7 @@ impl Placing {
 
     /// A patch that removes too much is not made at all: half of one would leave an object that nobody wrote.
     fn limited(self, case: &Case<'_, '_, '_>, hits: &[Hit], ignores: &Ignores) -> Self {
-        let is_removed = |hit: &&Hit| self.repairs(case.policy, hit) && !ignores.cover(hit.rule);
+        let is_removed = |hit: &&Hit| self.repairs(case, hit) && !ignores.cover(hit.rule);
         let count = hits.iter().filter(is_removed).count();
         match count <= MAX_REMOVED {
             true => self,
@@ -124,8 +125,8 @@ impl Placing {
     }
 
     /// Whether a field is to be removed.
-    pub(super) fn repairs(&self, policy: &Policy, hit: &Hit) -> bool {
-        self.repair.cover(policy, hit)
+    pub(super) fn repairs(&self, case: &Case<'_, '_, '_>, hit: &Hit) -> bool {
+        self.repair.cover(case, hit)
     }
 
     pub(super) fn patch(&self, case: &Case<'_, '_, '_>, repairs: &[Finding]) -> Patch {

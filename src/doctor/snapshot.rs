@@ -23,6 +23,7 @@ pub type Asked<T> = Result<T, String>;
 #[allow(missing_docs)] // the names are the kinds
 pub enum Part {
     Version,
+    Groups,
     MutatingWebhooks,
     ValidatingWebhooks,
     Namespaces,
@@ -41,8 +42,9 @@ pub enum Part {
 
 impl Part {
     /// All of them.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Version,
+        Self::Groups,
         Self::MutatingWebhooks,
         Self::ValidatingWebhooks,
         Self::Namespaces,
@@ -63,7 +65,7 @@ impl Part {
     #[must_use]
     pub fn resources(self) -> Option<(&'static str, &'static [&'static str])> {
         Some(match self {
-            Self::Version | Self::Connection => return None,
+            Self::Version | Self::Groups | Self::Connection => return None,
             Self::MutatingWebhooks => (
                 "admissionregistration.k8s.io",
                 &["mutatingwebhookconfigurations"],
@@ -118,6 +120,7 @@ impl Part {
         let Some((group, resources)) = self.resources() else {
             return match self {
                 Self::Connection => "[a connection](#the-certificate)",
+                Self::Groups => "`get /apis`",
                 _ => "`get /version`",
             }
             .to_owned();
@@ -163,6 +166,8 @@ pub struct Cluster {
     pub chosen: Option<String>,
     /// What the API server says of itself.
     pub version: Asked<Version>,
+    /// The names of the groups of its API.
+    pub groups: Asked<Vec<String>>,
     /// All of them, not only ours.
     pub mutating: Asked<Vec<Configuration>>,
     /// All of them, not only ours.
@@ -204,6 +209,7 @@ impl Cluster {
             now,
             chosen: None,
             version: no(why),
+            groups: no(why),
             mutating: no(why),
             validating: no(why),
             namespaces: no(why),

@@ -14,6 +14,7 @@ pub(crate) struct Check {
     pub(super) cases: &'static [Case],
     pub(super) skip: Skip,
     pub(super) refused: bool,
+    pub(super) by_scc: bool,
     pub(super) validate_only: bool,
 }
 
@@ -21,6 +22,14 @@ impl Check {
     /// validateWindows refuses this value, too, as soon as `spec.os.name` is `windows`.
     pub(super) const fn refused(mut self) -> Self {
         self.refused = true;
+        self
+    }
+
+    /// OpenShift's admission plugin for SecurityContextConstraints writes this field into pods.
+    /// Source: `AssignSecurityContext` in
+    /// <https://github.com/openshift/apiserver-library-go/blob/a8019f39f670/pkg/securitycontextconstraints/sccmatching/provider.go>.
+    pub(super) const fn by_scc(mut self) -> Self {
+        self.by_scc = true;
         self
     }
 
@@ -93,6 +102,7 @@ pub(super) const fn check(anchor: Anchor, field: &'static str, cases: &'static [
         cases,
         skip: Skip::Nothing,
         refused: false,
+        by_scc: false,
         validate_only: false,
     }
 }

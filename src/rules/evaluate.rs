@@ -43,6 +43,8 @@ pub(crate) struct Hit {
     pub(crate) against: Option<At>,
     /// validateWindows refuses it beside os=windows.
     pub(crate) refused: bool,
+    /// OpenShift writes such a field into pods.
+    pub(crate) by_scc: bool,
     pub(crate) validate_only: bool,
 }
 
@@ -55,6 +57,7 @@ impl Hit {
             missing: &[],
             against: None,
             refused: false,
+            by_scc: false,
             validate_only: false,
         }
     }
@@ -170,6 +173,7 @@ pub(crate) fn evaluate(context: &Context<'_, '_, '_>, is_off: impl Fn(RuleId, u8
             if let Some(case) = case.filter(|case| check.refused || !is_off(rule, case.tier)) {
                 hits.push(Hit {
                     refused: check.refused,
+                    by_scc: check.by_scc,
                     validate_only: check.validate_only,
                     ..Hit::new(rule, case.tier, at)
                 });

@@ -182,6 +182,13 @@ fn of_check(check: &Check, tiers: usize) -> Vec<(String, Option<Check>)> {
             }),
         ),
     ];
+    if check.by_scc {
+        let changed = Check {
+            by_scc: false,
+            ..*check
+        };
+        all.push(("by_scc".to_owned(), Some(changed)));
+    }
     // What the API server accepts is /validate's alone anyway.
     if check.refused {
         let validate_only = !check.validate_only;

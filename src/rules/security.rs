@@ -30,7 +30,7 @@ pub(super) const RULES: &[Rule] = &[
         tiers: IGNORED,
         checks: &[
             pod("securityContext.runAsUser", SET).refused(),
-            container("securityContext.runAsUser", SET).refused(),
+            container("securityContext.runAsUser", SET).refused().by_scc(),
         ],
         by_pod: None,
         guide: guide(include_str!("examples/WIN101.yaml")),
@@ -100,7 +100,8 @@ pub(super) const RULES: &[Rule] = &[
             "securityContext.supplementalGroups",
             &[case(Test::Empty, 1), case(Test::Set, 0)],
         )
-        .refused()],
+        .refused()
+        .by_scc()],
         by_pod: None,
         guide: guide(include_str!("examples/WIN104.yaml")),
     },
@@ -129,7 +130,7 @@ pub(super) const RULES: &[Rule] = &[
         references: &[KEP, INTRO],
         tiers: IGNORED,
         checks: &[
-            pod("securityContext.fsGroup", SET).refused(),
+            pod("securityContext.fsGroup", SET).refused().by_scc(),
             pod("securityContext.fsGroupChangePolicy", SET).refused(),
         ],
         by_pod: None,
@@ -159,7 +160,7 @@ pub(super) const RULES: &[Rule] = &[
             runs("seLinuxOptions without an option", Repair, Repair),
         ],
         checks: &[
-            pod("securityContext.seLinuxOptions", OPTIONS).refused(),
+            pod("securityContext.seLinuxOptions", OPTIONS).refused().by_scc(),
             pod("securityContext.seLinuxChangePolicy", SET).refused(),
             container("securityContext.seLinuxOptions", OPTIONS).refused(),
         ],
@@ -210,7 +211,7 @@ pub(super) const RULES: &[Rule] = &[
             ),
         ],
         checks: &[
-            pod("securityContext.seccompProfile", SECCOMP).refused(),
+            pod("securityContext.seccompProfile", SECCOMP).refused().by_scc(),
             container("securityContext.seccompProfile", SECCOMP).refused(),
             metadata(
                 "annotations{seccomp.security.alpha.kubernetes.io/*}",
@@ -246,7 +247,8 @@ pub(super) const RULES: &[Rule] = &[
                 case(Test::Set, 1),
             ],
         )
-        .refused()],
+        .refused()
+.by_scc()],
         by_pod: None,
         guide: guide(include_str!("examples/WIN111.yaml")),
     },
@@ -258,7 +260,7 @@ pub(super) const RULES: &[Rule] = &[
         remedy: "Remove it.",
         references: &[KEP, INTRO],
         tiers: &[ignored("true", Deny, Deny), runs("false", Repair, Deny)],
-        checks: &[container("securityContext.allowPrivilegeEscalation", TRUE_OR_FALSE).refused()],
+        checks: &[container("securityContext.allowPrivilegeEscalation", TRUE_OR_FALSE).refused().by_scc()],
         by_pod: None,
         guide: guide(include_str!("examples/WIN112.yaml")),
     },

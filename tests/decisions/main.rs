@@ -15,10 +15,13 @@ mod learnt;
 mod messages;
 mod modes;
 mod notices;
+mod openshift;
 mod owned;
 mod placement;
 mod ratchet;
 mod repairs;
+#[path = "../support/scc.rs"]
+mod scc;
 mod services;
 mod webhooks;
 

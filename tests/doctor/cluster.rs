@@ -263,7 +263,27 @@ pub(crate) const OF_THE_CLUSTER: &[Change] = &[
             );
             configure(c, "placement: {setPodOS: never}");
         },
+        &["warn openshift"],
+    ),
+    (
+        "another Kubernetes than OpenShift, and never any spec.os",
+        |c| {
+            c.groups = Ok(["apps", "config.openshift.example"]
+                .map(str::to_owned)
+                .into());
+            configure(c, "placement: {setPodOS: never}");
+        },
         &[],
+    ),
+    (
+        "OpenShift, and fields stay",
+        |c| configure(c, "placement: {repair: false}"),
+        &["warn openshift"],
+    ),
+    (
+        "OpenShift, and a rule for a field of SCC is off",
+        |c| configure(c, "rules: {WIN106: \"off\", WIN202: \"off\"}"),
+        &["warn openshift"],
     ),
     (
         "Kyverno with a fixed version",
@@ -355,7 +375,7 @@ pub(crate) const OF_THE_CLUSTER: &[Change] = &[
             );
             configure(c, "placement: {setPodOS: never}");
         },
-        &[],
+        &["warn openshift"],
     ),
     (
         "Windows pods where the mode is off",

@@ -107,7 +107,7 @@ async fn a_cluster_without_transom_is_looked_at_all_the_same() {
     let told = place.doctor(&[]).await;
     assert_eq!(told.code(), 0, "{}", told.stderr());
     insta::assert_snapshot!("bare", told.stdout());
-    assert_eq!(told.stderr(), "10 ok, 1 warn\n");
+    assert_eq!(told.stderr(), "11 ok, 1 warn\n");
     assert_eq!(place.doctor(&["--fail-on", "warn"]).await.code(), 1);
 }
 

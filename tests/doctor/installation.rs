@@ -246,6 +246,7 @@ pub(crate) const OF_THE_INSTALLATION: &[Change] = &[
             "skip misplaced-pods",
             "skip pod-security",
             "skip kyverno",
+            "skip openshift",
             "skip modes",
             "skip coverage",
         ],

@@ -132,6 +132,7 @@ fn a_check_is_skipped_if_and_only_if_what_it_needs_cannot_be_read() {
             }
             Part::DaemonSets => cluster.misplaced = Err(why),
             Part::KyvernoPolicies => cluster.kyverno = Err(why),
+            Part::Groups => cluster.groups = Err(why),
             Part::Connection => cluster.served = Err(why),
         }
         let needing: Vec<_> = CHECKS

@@ -146,6 +146,7 @@ pub(crate) fn sound() -> Cluster {
             minor: "36+".to_owned(),
             git: "v1.36.3".to_owned(),
         }),
+        groups: Ok(["apps", "security.openshift.io"].map(str::to_owned).into()),
         mutating: Ok(vec![
             configuration("earlier", &[entry("earlier.example")]),
             configuration("transom", &[entry("mutate.transom.dev")]),

@@ -63,12 +63,15 @@ mod faults;
 mod kinds;
 mod labels;
 mod mtls;
+mod openshift;
 mod oracle;
 mod pod_security;
 mod prometheus;
 mod proof;
 mod rights;
 mod scan;
+#[path = "../support/scc.rs"]
+mod scc;
 mod schemas;
 mod sidecar;
 mod stored;
@@ -110,6 +113,7 @@ const TESTS: &[&[Test]] = &[
     rights::TESTS,
     scan::TESTS,
     schemas::TESTS,
+    openshift::TESTS,
     sidecar::TESTS,
     stored::TESTS,
     words::TESTS,

@@ -20,7 +20,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::cluster::Cluster;
 
-/// From the path and the request of a review to a patch, if any.
+/// From the path and the request of a review to a patch, if any; or to a message that denies, a string.
 type Answer = dyn Fn(&str, &Value) -> Option<Value> + Send + Sync;
 
 pub(crate) struct Webhook {
@@ -94,9 +94,16 @@ async fn review(
     let review: Value = serde_json::from_slice(&body).unwrap();
     let request = &review["request"];
     let mut response = json!({"uid": request["uid"], "allowed": true});
-    if let Some(patch) = answer(&path, request) {
-        response["patchType"] = json!("JSONPatch");
-        response["patch"] = json!(STANDARD.encode(patch.to_string()));
+    match answer(&path, request) {
+        None => {}
+        Some(Value::String(message)) => {
+            response["allowed"] = json!(false);
+            response["status"] = json!({"code": 403, "message": message});
+        }
+        Some(patch) => {
+            response["patchType"] = json!("JSONPatch");
+            response["patch"] = json!(STANDARD.encode(patch.to_string()));
+        }
     }
     let answer = json!({
         "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": response,

@@ -232,6 +232,13 @@ impl ApiServer {
                 "buildDate": "", "goVersion": "", "compiler": "", "platform": ""});
             return Ok(answer(&version));
         }
+        if path == "/apis" {
+            let group =
+                json!({"name": "apps", "versions": [{"groupVersion": "apps/v1", "version": "v1"}]});
+            return Ok(answer(
+                &json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": [group]}),
+            ));
+        }
         let collections = [
             SECRETS,
             CONFIG_MAPS,

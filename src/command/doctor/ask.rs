@@ -66,6 +66,7 @@ impl Asker {
         let mut cluster = Cluster::unread(now(), NOT_ASKED);
         cluster.chosen = chosen;
         cluster.version = self.version().await?;
+        cluster.groups = self.groups().await?;
         cluster.mutating = self.all(Part::MutatingWebhooks, None, None).await?;
         cluster.validating = self.all(Part::ValidatingWebhooks, None, None).await?;
         let namespaces = self.all::<Object>(Part::Namespaces, None, None).await?;
@@ -120,6 +121,20 @@ impl Asker {
             })),
             Err(error) if list::is_hopeless(&error) => Err(list::hopeless(error)),
             Err(error) => Ok(Err(format!("the API server does not tell: {error}"))),
+        }
+    }
+
+    async fn groups(&self) -> Result<Asked<Vec<String>>> {
+        match self.client.list_api_groups().await {
+            Ok(list) => Ok(Ok(list
+                .groups
+                .into_iter()
+                .map(|group| group.name)
+                .collect())),
+            Err(error) if code(&error) == Some(401) => Err(list::hopeless(error)),
+            Err(error) => Ok(Err(format!(
+                "the API server does not list its groups: {error}"
+            ))),
         }
     }
 
