@@ -26,6 +26,10 @@ assets VERSION='':
 e2e *ARGS:
     KUBEBUILDER_ASSETS=${KUBEBUILDER_ASSETS:-$(tests/assets/build)} cargo test --test e2e -- {{ ARGS }}
 
+# The end-to-end tests against several versions of Kubernetes, as a table: just e2e-versions 1.30.14 1.37.1
+e2e-versions *VERSIONS:
+    tests/assets/versions {{ VERSIONS }}
+
 # What Transom does in a cluster with Windows nodes, played with kubectl's own output
 demo:
     TRANSOM_DEMO=1 KUBEBUILDER_ASSETS=${KUBEBUILDER_ASSETS:-$(tests/assets/build)} cargo test --quiet --test e2e

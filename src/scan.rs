@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Pure. Owners have to come before what they make: [`STAGES`] has the order. Findings are kept, objects are not;
-//! of those that make others eight bytes twice, and where Services are judged the labels of Windows pods. Not here: asking the API server (`cluster::list`), what is done
+//! of those that make others eight bytes twice, of nodes labels and taints, and where Services are judged the
+//! labels of Windows pods. Not here: asking the API server (`cluster::list`), what is done
 //! with the findings (`command`), and how they look (`check::output`).
 
 pub mod known;

@@ -43,8 +43,13 @@ const RUNBOOKS: (&str, &str) = ("runbooks.md", include_str!("../docs/runbooks.md
 const INSTALL: (&str, &str) = ("install.md", include_str!("../docs/install.md"));
 const SECURITY: (&str, &str) = ("../SECURITY.md", include_str!("../SECURITY.md"));
 const DOCTOR: (&str, &str) = ("doctor.md", include_str!("../docs/doctor.md"));
+const VERSIONS: (&str, &str) = (
+    "kubernetes-versions.md",
+    include_str!("../docs/kubernetes-versions.md"),
+);
+const SCAN: (&str, &str) = ("scan.md", include_str!("../docs/scan.md"));
 /// By their places in docs/.
-const PAGES: [(&str, &str); 7] = [
+const PAGES: [(&str, &str); 9] = [
     WINDOWS,
     COEXISTENCE,
     INSTALL,
@@ -52,6 +57,8 @@ const PAGES: [(&str, &str); 7] = [
     RUNBOOKS,
     SECURITY,
     DOCTOR,
+    VERSIONS,
+    SCAN,
 ];
 
 /// The first line of a block that is given to the Helm chart.

@@ -1,5 +1,7 @@
 //! Pods that say os=windows and set some of the fields that a Windows pod may not have; they are valid otherwise.
 
+use std::collections::BTreeSet;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
@@ -101,6 +103,66 @@ pub(super) fn refused_fields() -> Vec<String> {
         fields.map(move |field| format!("spec.{list}.{}", path(field)))
     });
     pod.chain(containers).collect()
+}
+
+/// For each of them, by its path, pods of no operating system that set it to one of its values.
+pub(super) fn samples() -> Vec<(String, Vec<Value>)> {
+    let pod = |place: &[&str], value: &str| {
+        let container = json!([{"name": "a", "image": "a"}]);
+        let mut pod = json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "sample"},
+            "spec": {"containers": container, "initContainers": container},
+        });
+        pod["spec"]["initContainers"][0]["name"] = json!("init");
+        let at = place.iter().fold(&mut pod["spec"], |at, name| match at {
+            Value::Array(list) => &mut list[0][*name],
+            at => &mut at[*name],
+        });
+        *at = serde_json::from_str(value).unwrap();
+        pod
+    };
+    let sample = |list: Option<&'static str>, field: &Field| {
+        let place: Vec<_> = list.iter().chain(field.path).copied().collect();
+        let values = field.values.iter();
+        let pods = values.map(|value| pod(&place, value)).collect();
+        (format!("spec.{}", place.join(".")), pods)
+    };
+    // Ephemeral containers cannot be created with a pod.
+    let lists = ["containers", "initContainers"];
+    let containers = lists
+        .iter()
+        .flat_map(|list| CONTAINER.iter().map(|field| sample(Some(list), field)));
+    let all = POD.iter().map(|field| sample(None, field));
+    all.chain(containers).collect()
+}
+
+/// Whether a pod has this field, in the first container if it is one of a container.
+pub(super) fn has(pod: &Value, field: &str) -> bool {
+    let value = field.split('.').fold(pod, |at, name| match at {
+        Value::Array(list) => &list[0][name],
+        at => &at[name],
+    });
+    !value.is_null()
+}
+
+/// Removes these fields, from all containers.
+pub(super) fn remove(pod: &mut Value, fields: &BTreeSet<String>) {
+    fn below(at: &mut Value, path: &[&str]) {
+        match (at, path) {
+            (Value::Array(list), path) => list.iter_mut().for_each(|at| below(at, path)),
+            (Value::Object(map), [last]) => _ = map.remove(*last),
+            (Value::Object(map), [first, rest @ ..]) => {
+                if let Some(at) = map.get_mut(*first) {
+                    below(at, rest);
+                }
+            }
+            _ => {}
+        }
+    }
+    for field in fields {
+        let path: Vec<_> = field.split('.').collect();
+        below(pod, &path);
+    }
 }
 
 /// Some of the fields, with values.
