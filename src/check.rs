@@ -13,6 +13,7 @@ mod known;
 pub mod output;
 pub mod report;
 mod subject;
+mod types;
 
 use std::collections::BTreeMap;
 
@@ -64,8 +65,19 @@ pub fn check(name: &str, bytes: &[u8], options: &Options) -> FileReport {
                 judge::judge(object, &comments, options, &mut reported, &mut report);
             }
             Document::Object(object) => report.skip(object.kind.name()),
-            Document::Other { kind, known, node } => {
+            Document::Other {
+                kind,
+                known,
+                removed,
+                node,
+            } => {
                 report.skip(kind);
+                if *removed {
+                    let text = format!(
+                        "{kind} of extensions/v1beta1 is skipped: Kubernetes 1.16 removed this API; use apps/v1"
+                    );
+                    report.oddities.push(Problem::at(node.place, text));
+                }
                 if let Some(known) = known {
                     report.said.add(*known, node);
                 }

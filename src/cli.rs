@@ -22,7 +22,7 @@ use clap::builder::StyledStr;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 
-pub use check::CheckArgs;
+pub use check::{CheckArgs, MinSeverity};
 pub use cluster::ClusterArgs;
 pub use config::{ConditionsArgs, ConfigCheckArgs, ConfigCommand, ConfigFormat, ShowArgs};
 pub use doctor::{DoctorArgs, DoctorFormat, FailOnStatus};
@@ -50,7 +50,8 @@ pub struct Cli {
 impl Cli {
     /// Reads the command line; help and mistakes end the program here.
     pub fn read() -> Self {
-        let matches = Self::command().bin_name(program()).get_matches();
+        let matches = Self::command().bin_name(program()).try_get_matches();
+        let matches = matches.unwrap_or_else(|error| suggested(error).exit());
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 
@@ -61,6 +62,39 @@ impl Cli {
         let found = command.find_subcommand_mut(name);
         found.map(|found| found.render_help()).unwrap_or_default()
     }
+}
+
+/// Flags of other linters, and what they are called here.
+const ELSEWHERE: [(&str, &str); 9] = [
+    ("--severity", "--min-severity"),
+    ("--level", "--min-severity"),
+    ("--format", "--output"),
+    ("--output-format", "--output"),
+    ("--rules", "--select"),
+    ("--include", "--select"),
+    ("--skip", "--ignore"),
+    ("--do-not-auto-add-defaults", "--select"),
+    ("--dry-run", "--diff"),
+];
+
+/// The error, with the flag that was probably meant.
+fn suggested(mut error: clap::Error) -> clap::Error {
+    use clap::error::{ContextKind, ContextValue};
+    let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidArg) else {
+        return error;
+    };
+    let known = ELSEWHERE.iter().find(|(other, _)| wrong == other);
+    let is_check = std::env::args()
+        .nth(1)
+        .is_some_and(|command| command == "check");
+    if let Some((_, meant)) =
+        known.filter(|_| is_check && error.kind() == clap::error::ErrorKind::UnknownArgument)
+    {
+        let meant = ContextValue::String((*meant).to_owned());
+        error.insert(ContextKind::SuggestedArg, meant);
+        error.remove(ContextKind::TrailingArg);
+    }
+    error
 }
 
 /// What the program is called: `kubectl transom` where it is kubectl's plugin.
@@ -184,6 +218,13 @@ pub enum Command {
     /// field may be taken out instead of refusing the object. transom explain says the rest.
     #[command(verbatim_doc_comment)]
     Rules(RulesArgs),
+
+    /// Write a commented .transom.yaml with the defaults into the current directory
+    ///
+    /// transom check uses it in this directory and below. An existing file stays as it is. Exit codes: 0 written;
+    /// 2 there is one, or it cannot be written.
+    #[command(verbatim_doc_comment)]
+    Init,
 
     /// Explain rules: what they look at, why it fails on Windows, what to write instead
     ///

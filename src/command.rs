@@ -7,6 +7,7 @@ mod completions;
 mod config;
 mod doctor;
 mod explain;
+mod init;
 mod man;
 mod probe;
 mod report;
@@ -47,6 +48,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
         Command::Config(command) => return config::run(command),
         Command::Doctor(args) => return doctor::run(args),
         Command::Explain(args) => explain::run(args),
+        Command::Init => init::run(),
         Command::Man(args) => man::run(args),
         Command::Probe(args) => return probe::run(args),
         Command::Rules(args) => rules::run(args),

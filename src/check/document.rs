@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::known::Known;
-use super::report::Problem;
+use super::report::{FOREIGN, Problem};
 use crate::field::Step;
 use crate::policy::Policy;
 use crate::workload::Kind;
@@ -19,6 +19,8 @@ pub(super) enum Document {
         kind: String,
         /// Facts are made of it.
         known: Option<Known>,
+        /// Its API is gone from Kubernetes.
+        removed: bool,
         node: Node,
     },
     /// The frame of a list of objects: its keys that stand in one map twice, with the place of the first.
@@ -190,7 +192,13 @@ struct Typed<'t> {
 
 fn push(node: Node, typed: Option<Typed<'_>>, documents: &mut Vec<Document>) {
     let Value::Map(map) = &node.value else {
-        let problem = "this is no Kubernetes object: it has no keys";
+        let what = match &node.value {
+            Value::List(_) => {
+                "a list; each object is a document of its own, or an element of kind: List"
+            }
+            _ => "it has no keys",
+        };
+        let problem = format!("{FOREIGN}: {what}");
         return documents.push(Document::Foreign(Problem::at(node.place, problem)));
     };
     let text = |key: &str| {
@@ -201,7 +209,7 @@ fn push(node: Node, typed: Option<Typed<'_>>, documents: &mut Vec<Document>) {
     let api_version = text("apiVersion").or_else(|| Some(typed?.api_version.to_owned()));
     let kind = text("kind").or_else(|| Some(typed?.kind.to_owned()));
     let (Some(api_version), Some(kind)) = (api_version, kind) else {
-        let problem = "this is no Kubernetes object: apiVersion or kind is missing";
+        let problem = format!("{FOREIGN}: apiVersion or kind is missing");
         return documents.push(Document::Foreign(Problem::at(node.place, problem)));
     };
     let is_list = kind.ends_with("List") && map.iter().any(|(key, _)| key.text == "items");
@@ -218,6 +226,7 @@ fn push(node: Node, typed: Option<Typed<'_>>, documents: &mut Vec<Document>) {
         Some(kind) => Document::Object(Object { kind, node }),
         None => Document::Other {
             known: Known::find(group, &kind),
+            removed: group == "extensions" && Kind::find("apps", &kind).is_some(),
             kind,
             node,
         },

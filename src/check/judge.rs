@@ -8,6 +8,7 @@ use super::creation::{self, Creation};
 use super::document::Object;
 use super::report::{FileReport, Finding, Problem, Severity, Span};
 use super::subject::Subject;
+use super::types;
 use crate::FieldPath;
 use crate::admit::Verdict;
 use crate::decision::{Endpoint, Finding as Told};
@@ -37,6 +38,7 @@ pub(super) fn judge(
     reported: &mut Reported,
     report: &mut FileReport,
 ) {
+    let before = report.problems.len();
     let mut json = Vec::new();
     if let Err(flaw) = object.node.write_json(&mut json) {
         report.judged += 1;
@@ -64,17 +66,26 @@ pub(super) fn judge(
         case.hear(verdict);
     });
     let subject = case.subject.take();
+    let times = reported.subjects.entry(object.node.place).or_default();
+    *times += 1;
+    let is_listed = *times <= MOST;
     match subject {
-        Some(subject) => {
-            let times = reported.subjects.entry(subject.place).or_default();
-            *times += 1;
-            report.count(subject, *times <= MOST);
-        }
+        Some(subject) => report.count(subject, is_listed),
         None => report.judged += 1,
     }
     if let Err(malformed) = asked {
         let problem = Problem::at(object.node.place, malformed.to_string());
         report.problems.push(problem);
+    }
+    let own = report.problems.len() - before;
+    if is_listed {
+        for problem in types::problems(object) {
+            // The evaluation may have reported it.
+            let known = &report.problems[before..before + own];
+            if known.iter().all(|known| known.place != problem.place) {
+                report.problems.push(problem);
+            }
+        }
     }
 }
 

@@ -26,7 +26,7 @@ pub use diff::diff;
 use shown::without_commands;
 pub(crate) use shown::{name, shown, shown_in, shown_lines};
 pub(crate) use summary::several;
-pub use summary::summary;
+pub use summary::{statistics, summary};
 
 /// How a report is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -207,11 +207,8 @@ fn grouped<'r>(items: Vec<Item<'r>>) -> Vec<Vec<Item<'r>>> {
 
 /// Exempt objects and those that the webhook places.
 fn notes(file: &FileReport) -> impl Iterator<Item = Item<'_>> {
-    let subjects = file.subjects.iter();
-    subjects.filter_map(|subject| {
-        let (note, text) = subject.note()?;
-        Some(Item::Note(subject.place, note, text))
-    })
+    file.notes()
+        .map(|(place, note, text)| Item::Note(place, note, text))
 }
 
 /// The column behind the last character of a place, which is in one line.

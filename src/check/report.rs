@@ -3,9 +3,12 @@
 use super::Skipped;
 use super::document::Document;
 use super::known::Said;
-use super::subject::Subject;
+use super::subject::{Note, Subject};
 use crate::rules::Rule;
 use crate::yaml::Place;
+
+/// How a problem starts that is about a document without a Kubernetes object.
+pub(super) const FOREIGN: &str = "not a Kubernetes object";
 
 /// What all files came to, in the order in which they were given; or a cluster.
 #[derive(Clone, Debug, Default)]
@@ -67,6 +70,8 @@ pub struct FileReport {
     pub exempt: usize,
     /// How many Windows objects nothing but the webhook keeps off Linux nodes.
     pub placed: usize,
+    /// No notes are made of them.
+    pub without_notes: bool,
     /// What the manifests say of the cluster.
     pub said: Said,
     /// How many objects were evaluated.
@@ -213,6 +218,21 @@ impl FileReport {
         (self.source == Source::File).then_some(&self.name)
     }
 
+    /// A file that holds no Kubernetes object.
+    pub fn foreign(name: impl Into<String>) -> Self {
+        Self {
+            foreign: 1,
+            ..Self::unread(name, format!("{FOREIGN}: apiVersion and kind are missing"))
+        }
+    }
+
+    /// Forgets the documents that are no Kubernetes objects.
+    pub fn pass_over_foreign(&mut self) {
+        self.foreign = 0;
+        self.problems
+            .retain(|problem| !problem.text.starts_with(FOREIGN));
+    }
+
     /// A file that could not be read at all.
     pub fn unread(name: impl Into<String>, why: impl Into<String>) -> Self {
         Self {
@@ -237,12 +257,31 @@ impl FileReport {
         *self.skipped.entry(kind.to_owned()).or_default() += 1;
     }
 
+    /// Forgets findings below this severity, and notes.
+    pub fn keep(&mut self, least: Option<Severity>) {
+        let Some(least) = least else {
+            return;
+        };
+        let is_kept = |severity| severity == Severity::Ignored || severity >= least;
+        self.findings.retain(|finding| is_kept(finding.severity));
+        self.without_notes = true;
+    }
+
+    /// Notes about its objects.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = (Place, Note, String)> {
+        let subjects = self.subjects.iter().filter(|_| !self.without_notes);
+        subjects.filter_map(|subject| {
+            let (note, text) = subject.note()?;
+            Some((subject.place, note, text))
+        })
+    }
+
     /// There is nothing to say of it but what it holds.
     pub fn is_silent(&self) -> bool {
         self.findings.is_empty()
             && self.problems.is_empty()
             && self.oddities.is_empty()
-            && self.subjects.iter().all(|s| s.note().is_none())
+            && self.notes().next().is_none()
     }
 
     /// There is no Kubernetes object in it: it is YAML of another kind.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::{NonEmptyStringValueParser, PossibleValue};
 use clap::{Args, ValueEnum, ValueHint};
+use ignore::overrides::OverrideBuilder;
 
 use super::{JudgeArgs, ReportArgs};
 use crate::facts::NamespaceFacts;
@@ -28,6 +29,27 @@ pub struct CheckArgs {
     /// Nothing: directories are read with all that is below them. For those who are used to kubectl
     #[arg(short = 'R', long)]
     pub recursive: bool,
+
+    /// Leave out what matches this glob in directories, as .gitignore has it; may be repeated
+    ///
+    /// Files that are named are read all the same.
+    #[arg(long, value_name = "GLOB", value_parser = glob)]
+    pub exclude: Vec<String>,
+
+    /// The name of stdin in reports
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub stdin_filename: Option<String>,
+
+    /// Render the Helm charts that are found in directories with helm template
+    ///
+    /// Runs helm from the PATH, which reads what the chart links to: only for charts that you trust. Places are those
+    /// of the rendered text. Without it, a note names each chart.
+    #[arg(long, conflicts_with_all = ["fix", "diff"])]
+    pub helm: bool,
+
+    /// A values file for --helm; may be repeated
+    #[arg(long, value_name = "FILE", requires = "helm", value_hint = ValueHint::FilePath)]
+    pub helm_values: Vec<PathBuf>,
 
     /// What manifests are held against.
     #[command(flatten)]
@@ -65,9 +87,8 @@ pub struct CheckArgs {
     ///
     /// Of all that is for Windows: what the webhook would take out of the pods and put into them, templates
     /// included; tolerations only if the configuration sets placement.tolerations. Comments and looks stay. YAML
-    /// only; what is left alone is told with the reason. Findings that
-    /// --select, --ignore or a comment silence are not repaired. What comes from stdin goes to stdout, and the
-    /// findings to stderr. Exits by what is left.
+    /// only; what is left alone is told with the reason. Findings that --select, --ignore or a comment silence are
+    /// not repaired. What comes from stdin goes to stdout, and the findings to stderr. Exits by what is left.
     #[arg(long)]
     pub fix: bool,
 
@@ -81,9 +102,44 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub report: ReportArgs,
 
+    /// Report nothing below this severity; what is not reported does not change the exit code
+    #[arg(long, value_name = "SEVERITY", value_enum, default_value_t)]
+    pub min_severity: MinSeverity,
+
+    /// Report how many findings each rule has, and not the findings
+    #[arg(long, conflicts_with_all = ["output", "diff", "show_evidence"])]
+    pub statistics: bool,
+
     /// How many files are looked at at a time [default: one for each CPU]
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+}
+
+/// The least that is reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum MinSeverity {
+    /// Everything, with notes about exempt objects and placement
+    #[default]
+    Note,
+    /// What the cluster would remove, warn of or deny
+    Repair,
+    /// What the cluster would warn of or deny
+    Warn,
+    /// What the cluster would deny
+    Deny,
+}
+
+fn glob(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.starts_with('!') {
+        return Err("give a glob of what is left out, such as tests/ or '*.tmpl.yaml'".to_owned());
+    }
+    let mut builder = OverrideBuilder::new(".");
+    let built = builder
+        .add(&format!("!{text}"))
+        .and_then(|builder| builder.build());
+    built
+        .map(|_| text.to_owned())
+        .map_err(|error| error.to_string())
 }
 
 fn label(text: &str) -> Result<(String, String), String> {

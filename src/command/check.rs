@@ -4,6 +4,7 @@
 //! written (`crate::check::output`).
 
 mod actions;
+mod charts;
 mod files;
 mod look;
 mod walk;
@@ -12,18 +13,18 @@ mod work;
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use super::report::progress::Progress;
 use super::report::selection::Selection;
 use super::report::settings::{self, Settings};
 use super::report::{UNREAD, taken, write};
-use crate::check::output::{name, render, shown, summary};
-use crate::check::{self, Options, Report, check};
-use crate::cli::{CheckArgs, Cli};
+use crate::check::output::{self, name, render, shown, summary};
+use crate::check::{self, Options, Report, Severity, check};
+use crate::cli::{CheckArgs, Cli, FailOn, MinSeverity};
 use crate::os::Os;
 use crate::terminal::{self, tell};
-use files::{Files, Input};
+use files::{Files, Input, Search};
 use look::{Looked, Mode, Repairs, look};
 
 /// Looks at all files, whatever is wrong with one of them.
@@ -38,8 +39,14 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
         namespace,
         include_exempt,
         mixed_cluster,
+        exclude,
+        stdin_filename,
+        helm,
+        helm_values,
         fix,
         diff,
+        min_severity,
+        statistics,
         report: args,
         jobs,
     } = args;
@@ -83,7 +90,17 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
         ..Options::default()
     };
 
-    let mut files = Files::find(&paths);
+    if args.fail_on == FailOn::Place && min_severity != MinSeverity::Note {
+        bail!(
+            "--fail-on place counts notes, which --min-severity leaves out; remove one of the flags"
+        );
+    }
+    let search = Search {
+        exclude,
+        stdin: stdin_filename,
+        helm: helm.then_some(helm_values),
+    };
+    let mut files = Files::find(&paths, &search);
     args.spare(config.as_deref())?;
     if let Some(file) = &args.output_file {
         let is_foreign = |input: &Input| {
@@ -140,8 +157,13 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
     });
     let reports = reports.collect();
     let left = std::mem::take(&mut files.left);
-    let (report, foreign) = files.report(reports);
+    let passed_over = std::mem::take(&mut files.passed_over);
+    let (mut report, foreign) = files.report(reports);
+    for file in &mut report.files {
+        file.keep(least(min_severity));
+    }
     if args.verbose {
+        tell(&passed_over);
         tell(&taken_for(&report));
         for file in foreign {
             let file = name(&file);
@@ -155,6 +177,7 @@ pub(super) fn run(args: CheckArgs) -> Result<ExitCode> {
     })?;
     let told = match mode {
         Mode::Diff { .. } => String::new(),
+        _ if statistics => output::statistics(&report),
         _ => render(&report, args.output, &args.options()),
     };
     match args.output_file.as_deref() {
@@ -196,4 +219,14 @@ fn taken_for(report: &Report) -> String {
         out += &format!("{name}:{line}: {subject}: {what}\n");
     }
     out
+}
+
+/// The least severity that is reported; nothing where notes are.
+fn least(min: MinSeverity) -> Option<Severity> {
+    match min {
+        MinSeverity::Note => None,
+        MinSeverity::Repair => Some(Severity::Repair),
+        MinSeverity::Warn => Some(Severity::Warn),
+        MinSeverity::Deny => Some(Severity::Deny),
+    }
 }

@@ -9,6 +9,7 @@ pub(super) mod selection;
 pub(super) mod settings;
 pub(super) mod write;
 
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -46,10 +47,11 @@ impl ReportArgs {
         }
     }
 
-    /// Tells what could not be read to those who look at stderr, unless it stands before them already.
+    /// Reports on stderr what could not be read, unless the same terminal shows it already.
     pub(super) fn tell_unread(&self, report: &Report, is_told: bool) {
         let by_format = matches!(self.output, Format::Text | Format::Concise | Format::Github);
-        if !(is_told && by_format && self.output_file.is_none()) {
+        let is_seen = io::stdout().is_terminal() && io::stderr().is_terminal();
+        if !(is_told && by_format && is_seen && self.output_file.is_none()) {
             let unread = unread(report);
             tell(&render(&unread, Format::Concise, &self.options()));
         }

@@ -113,7 +113,7 @@ fn what_cannot_be_read_is_on_stderr_where_stdout_is_for_programs() {
         assert_eq!(got.code, 2);
     }
     let got = place.check(&["gone.yaml"]);
-    assert!(!got.stderr.contains("gone.yaml"), "{}", got.stderr);
+    assert_eq!(got.stderr.matches("gone.yaml").count(), 1, "{}", got.stderr);
 }
 
 #[test]

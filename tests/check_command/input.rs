@@ -226,8 +226,12 @@ mod unix {
         let place = Place::new(&[("good.yaml", DENIED)]);
         symlink("gone.yaml", place.path("bad.yaml")).unwrap();
         has_one_error(&place, "bad.yaml", &["a link to gone.yaml"]);
-        let got = place.check(&["."]);
-        assert_eq!(got.found(), ["bad.yaml error", "good.yaml:9 deny WIN101"]);
+        // In a directory it is passed over.
+        let got = place.check(&[".", "-v"]);
+        assert_eq!(got.found(), ["good.yaml:9 deny WIN101"]);
+        assert_eq!(got.code, 1);
+        let line = "bad.yaml: passed over: a link to nowhere\n";
+        assert!(got.stderr.contains(line), "{}", got.stderr);
     }
 
     #[test]

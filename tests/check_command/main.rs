@@ -3,6 +3,7 @@
 //! Not here: what is found (`tests/check`), and how the formats look.
 #![allow(clippy::unwrap_used)] // Outside of a test function clippy does not see a test.
 
+mod directories;
 mod exit;
 mod fix;
 #[cfg(unix)]

@@ -146,6 +146,32 @@ fn kind_name(kind: &str) -> String {
     }
 }
 
+/// A line for each rule and severity, those with the most findings first: `  3 deny WIN101 run-as-user: brief`.
+pub fn statistics(report: &Report) -> String {
+    let mut counts = BTreeMap::<_, usize>::new();
+    for (_, finding) in report.findings() {
+        if finding.severity != Severity::Ignored {
+            let rule = finding.rule;
+            let words = (rule.code, rule.name, rule.brief);
+            *counts.entry((words, finding.severity)).or_default() += 1;
+        }
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let width = counts
+        .first()
+        .map_or(0, |(_, count)| count.to_string().len());
+    let lines = counts
+        .into_iter()
+        .map(|(((code, name, brief), severity), count)| {
+            format!(
+                "{count:width$} {} {code} {name}: {brief}\n",
+                severity.name()
+            )
+        });
+    lines.collect()
+}
+
 /// `1 file`, `2 files`, `2 oddities`
 pub(crate) fn several(count: usize, what: &str) -> String {
     match (count, what.strip_suffix('y')) {

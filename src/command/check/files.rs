@@ -9,6 +9,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use super::charts::{self, Charts};
 use super::walk;
 use crate::check::output::name;
 use crate::check::{FileReport, Report};
@@ -21,6 +22,9 @@ pub(super) struct Files {
     pub(super) inputs: Vec<Input>,
     /// What is not read in directories, a line each.
     pub(super) left: String,
+    /// What is passed over in silence, unless --verbose is set: a line each.
+    pub(super) passed_over: String,
+    charts: Charts,
     directories: Vec<Directory>,
 }
 
@@ -44,8 +48,20 @@ enum Source {
     Named(PathBuf),
     /// In one of the directories, with all links resolved.
     Found(PathBuf, usize),
+    /// A chart that helm renders.
+    Chart(PathBuf, Vec<PathBuf>),
     /// It cannot be looked at, and why.
     Lost(String),
+}
+
+/// How files are found.
+#[derive(Default)]
+pub(super) struct Search {
+    pub(super) exclude: Vec<String>,
+    /// What stdin is called.
+    pub(super) stdin: Option<String>,
+    /// Render charts, with these values files.
+    pub(super) helm: Option<Vec<PathBuf>>,
 }
 
 const NONE: &str = "there is no manifest in it: no Kubernetes object in a .yaml, .yml or .json that is \
@@ -62,26 +78,31 @@ const NOTHING: &str = "nothing came in; did the command before it fail?";
 
 impl Files {
     /// All files of these paths.
-    pub(super) fn find(paths: &[PathBuf]) -> Self {
+    pub(super) fn find(paths: &[PathBuf], search: &Search) -> Self {
         let mut files = Self {
             inputs: Vec::new(),
             left: String::new(),
+            passed_over: String::new(),
+            charts: Charts::default(),
             directories: Vec::new(),
         };
         let mut seen = HashSet::new();
         for path in paths {
             if path == Path::new("-") {
                 if seen.insert(path.clone()) {
-                    files.push("<stdin>".to_owned(), Source::Stdin);
+                    let name = search.stdin.as_deref().unwrap_or("<stdin>");
+                    files.push(name.to_owned(), Source::Stdin);
                 }
             } else if let Some(why) = led_out(path) {
                 files.push(shown(path), Source::Lost(why));
             } else if path.is_dir() {
-                files.walk(path, &mut seen);
+                files.walk(path, search, &mut seen);
             } else if seen.insert(identity(path)) {
                 files.push(shown(path), Source::Named(path.clone()));
             }
         }
+        let notes = files.charts.notes(search.helm.is_some());
+        files.left.push_str(&notes);
         files
     }
 
@@ -96,7 +117,7 @@ impl Files {
     /// Links to files in the same directory tree are followed. Those that lead out of it are not: the
     /// directory may be a repository of strangers, and what is found in a file is printed. Links to
     /// directories are not followed, as by kubectl.
-    fn walk(&mut self, directory: &Path, seen: &mut HashSet<PathBuf>) {
+    fn walk(&mut self, directory: &Path, search: &Search, seen: &mut HashSet<PathBuf>) {
         let index = self.directories.len();
         self.directories.push(Directory {
             name: shown(directory),
@@ -104,7 +125,8 @@ impl Files {
         });
         let root = identity(directory);
         let mut left = Vec::new();
-        for entry in walk::entries(directory) {
+        let mut charts = HashSet::new();
+        for entry in walk::entries(directory, &search.exclude) {
             let path = match entry {
                 Ok(path) => path,
                 Err((path, why)) => {
@@ -113,13 +135,29 @@ impl Files {
                     continue;
                 }
             };
-            // What cannot be followed is told when it is read.
+            if let Some(chart) = self.charts.template(&path) {
+                if let Some(values) = &search.helm
+                    && charts.insert(chart.clone())
+                    && seen.insert(identity(&chart))
+                {
+                    let name = format!("<helm template {}>", shown(&chart));
+                    self.push(name, Source::Chart(chart, values.clone()));
+                    self.directories[index].is_covered = true;
+                }
+                continue;
+            }
+            self.charts.kustomization(&path);
+            if path.is_symlink() && !path.exists() {
+                let name = name(&shown(&path));
+                self.passed_over += &format!("{name}: passed over: a link to nowhere\n");
+                continue;
+            }
             let is_other = fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file());
             if is_other {
                 continue;
             }
             let target = identity(&path);
-            if path.is_symlink() && path.exists() && !is_within(&root, &target) {
+            if path.is_symlink() && !is_within(&root, &target) {
                 left.push(path);
             } else if seen.insert(target.clone()) {
                 self.push(shown(&path), Source::Found(target, index));
@@ -158,8 +196,13 @@ impl Files {
     /// What the files came to, and the names of those in directories that hold nothing of Kubernetes.
     pub(super) fn report(mut self, reports: Vec<FileReport>) -> (Report, Vec<String>) {
         let (mut files, mut foreign) = (Vec::new(), Vec::new());
-        for (input, report) in self.inputs.iter().zip(reports) {
+        for (input, mut report) in self.inputs.iter().zip(reports) {
             match input.source {
+                // As in a directory: what templates render beside objects is none.
+                Source::Stdin | Source::Chart(..) if !report.is_foreign() => {
+                    report.pass_over_foreign();
+                    files.push(report);
+                }
                 Source::Found(..) if report.is_foreign() => foreign.push(report.name),
                 Source::Found(_, directory) => {
                     self.directories[directory].is_covered = true;
@@ -180,6 +223,22 @@ impl Input {
         &self.name
     }
 
+    /// Whether this is a file of a directory that cannot hold an object: nothing in it is the name of such a field.
+    pub(super) fn is_foreign(&self, bytes: &[u8]) -> bool {
+        let Source::Found(path, _) = &self.source else {
+            return false;
+        };
+        let is_utf_16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+        let has = |word: &str| memchr::memmem::find(bytes, word.as_bytes()).is_some();
+        let is_json = path.extension().is_some_and(|ending| ending == "json");
+        let may_hold = match is_json {
+            true => has("apiVersion"),
+            // Escapes can spell it.
+            false => has("apiVersion") || has("kind") || bytes.contains(&b'\\'),
+        };
+        !is_utf_16 && !may_hold
+    }
+
     pub(super) fn is_stdin(&self) -> bool {
         matches!(self.source, Source::Stdin)
     }
@@ -193,6 +252,9 @@ impl Input {
             Source::Found(path, _) => found(path)
                 .map_err(|error| unread(path, &error))?
                 .ok_or_else(|| LARGE.to_owned()),
+            Source::Chart(chart, values) => {
+                return self.once(|| charts::render(chart, values, LARGEST));
+            }
             Source::Lost(why) => Err(why.clone()),
         };
         bytes.map(Cow::Owned)
@@ -212,7 +274,7 @@ impl Input {
             Source::Named(path) if !path.is_file() => return Err(PIPE.to_owned()),
             Source::Named(path) => &target(path)?,
             Source::Found(path, _) => path,
-            Source::Stdin | Source::Lost(_) => return Ok(()),
+            Source::Stdin | Source::Chart(..) | Source::Lost(_) => return Ok(()),
         };
         replace(path, bytes, Some(old)).map_err(|error| match error {
             Unwritten::Changed => CHANGED.to_owned(),

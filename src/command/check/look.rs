@@ -77,6 +77,10 @@ pub(super) fn look(input: &Input, mode: Mode, options: &Options, selection: &Sel
             return Looked { report, repairs };
         }
     };
+    if input.is_foreign(&bytes) {
+        let report = FileReport::foreign(input.name());
+        return Looked { report, repairs };
+    }
     let report = |bytes: &[u8]| {
         let mut report = check(input.name(), bytes, options);
         report.findings.retain(|found| selection.has(found.rule));

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ignore::overrides::OverrideBuilder;
 use ignore::{Error, WalkBuilder};
 
 use super::files::{identity, unread};
@@ -25,7 +26,7 @@ const ODD: &str = "the directory is not read: this file is not a regular file of
 pub(super) type Lost = (PathBuf, String);
 
 /// The paths of all that has the ending of a manifest, by name.
-pub(super) fn entries(directory: &Path) -> Vec<Result<PathBuf, Lost>> {
+pub(super) fn entries(directory: &Path, exclude: &[String]) -> Vec<Result<PathBuf, Lost>> {
     // Those above the directory count as well, but only those of its repository can be hostile: the
     // .gitignore of a home directory may be a link.
     let root = identity(directory);
@@ -44,6 +45,14 @@ pub(super) fn entries(directory: &Path) -> Vec<Result<PathBuf, Lost>> {
     let seen = Arc::clone(&skipped);
     let mut builder = WalkBuilder::new(directory);
     builder.sort_by_file_path(Path::cmp);
+    let mut overrides = OverrideBuilder::new(".");
+    for glob in exclude {
+        // They are valid, which the command line has seen to.
+        let _ = overrides.add(&format!("!{glob}"));
+    }
+    if let Ok(overrides) = overrides.build() {
+        builder.overrides(overrides);
+    }
     // Asked before a directory is entered.
     builder.filter_entry(move |entry| {
         let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());

@@ -15,7 +15,7 @@ use crate::os::Os;
 use crate::policy::{self, Policy};
 
 /// The name of the configuration that needs no flag.
-const FILE: &str = ".transom.yaml";
+pub(in crate::command) const FILE: &str = ".transom.yaml";
 
 /// The configuration in force.
 pub(in crate::command) struct Settings {
