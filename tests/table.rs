@@ -65,6 +65,14 @@ const TABLE: &[Row] = &[
     ("WIN116", "container-administrator", &[Off], &[Off]),
     ("WIN117", "host-process", &[Off], &[Deny]),
     ("WIN118", "non-root-unproven", &[Warn], &[Off]),
+    // a container's account, none, runAsNonRoot
+    (
+        "WIN119",
+        "host-process-account",
+        &[Warn, Warn, Warn],
+        &[Off, Off, Off],
+    ),
+    ("WIN120", "gmsa-not-expanded", &[Warn], &[Off]),
     ("WIN201", "host-network", &[Deny], &[Deny]),
     // other pods, HostProcess pods
     ("WIN202", "host-pid", &[Deny, Repair], &[Deny, Deny]),
@@ -78,6 +86,7 @@ const TABLE: &[Row] = &[
     ("WIN205", "host-users", &[Deny, Repair], &[Deny, Repair]),
     ("WIN206", "dns-policy", &[Warn], &[Deny]),
     ("WIN207", "dns-search", &[Warn], &[Warn]),
+    ("WIN208", "sctp-port", &[Warn], &[Off]),
     ("WIN301", "sub-path", &[Off], &[Deny]),
     ("WIN302", "mount-propagation", &[Warn], &[Deny]),
     ("WIN303", "volume-devices", &[Deny], &[Deny]),
@@ -103,7 +112,9 @@ const TABLE: &[Row] = &[
     ("WIN403", "memory-limit", &[Off], &[Warn]),
     ("WIN404", "requests-limits-mismatch", &[Off], &[Warn]),
     ("WIN405", "no-requests", &[Off], &[Warn]),
+    ("WIN406", "dynamic-resources", &[Deny], &[Off]),
     ("WIN407", "linux-device", &[Warn], &[Off]),
+    ("WIN408", "low-memory-limit", &[Warn], &[Off]),
     ("WIN501", "termination-message-path", &[Off], &[Warn]),
     ("WIN502", "termination-grace-period", &[Off], &[Warn]),
     ("WIN503", "stop-signal", &[Deny], &[Off]),
@@ -112,6 +123,7 @@ const TABLE: &[Row] = &[
     ("WIN505", "restart-all-containers", &[Warn], &[Off]),
     // more than one container beside it, one container
     ("WIN506", "hyper-v-isolation", &[Warn, Warn], &[Deny, Off]),
+    ("WIN507", "powershell-nano-server", &[Warn], &[Off]),
     ("WIN601", "os-conflict", &[Deny, Warn], &[Deny, Warn]),
     ("WIN602", "mixed-os", &[Deny], &[Deny]),
     ("WIN603", "no-matching-node", &[Warn], &[Warn]),
@@ -123,6 +135,7 @@ const TABLE: &[Row] = &[
     ("WIN701", "session-affinity-timeout", &[Off], &[Warn]),
     ("WIN702", "external-traffic-policy-local", &[Off], &[Warn]),
     ("WIN703", "ipv6-single-stack", &[Off], &[Warn]),
+    ("WIN704", "sctp-service", &[Off], &[Off]),
 ];
 
 #[test]
@@ -164,6 +177,8 @@ const CONSEQUENCES: &[(&str, &str)] = &[
     ("WIN116", "-"),
     ("WIN117", "-"),
     ("WIN118", "u"),
+    ("WIN119", "f-u"),
+    ("WIN120", "i"),
     ("WIN201", "f"),
     ("WIN202", "i-"),
     ("WIN203", "i-"),
@@ -171,6 +186,7 @@ const CONSEQUENCES: &[(&str, &str)] = &[
     ("WIN205", "i-"),
     ("WIN206", "i"),
     ("WIN207", "i"),
+    ("WIN208", "i"),
     ("WIN301", "-"),
     ("WIN302", "i"),
     ("WIN303", "f"),
@@ -189,13 +205,16 @@ const CONSEQUENCES: &[(&str, &str)] = &[
     ("WIN403", "-"),
     ("WIN404", "-"),
     ("WIN405", "-"),
+    ("WIN406", "f"),
     ("WIN407", "f"),
+    ("WIN408", "-"),
     ("WIN501", "-"),
     ("WIN502", "-"),
     ("WIN503", "f"),
     ("WIN504", "ff"),
     ("WIN505", "f"),
     ("WIN506", "ii"),
+    ("WIN507", "f"),
     ("WIN601", "f-"),
     ("WIN602", "f"),
     ("WIN603", "f"),
@@ -206,6 +225,7 @@ const CONSEQUENCES: &[(&str, &str)] = &[
     ("WIN701", "i"),
     ("WIN702", "-"),
     ("WIN703", "-"),
+    ("WIN704", "i"),
 ];
 
 #[test]

@@ -186,6 +186,33 @@ const LISTS: &[(&str, Lengthen)] = &[
             }})
         });
     }),
+    ("HostProcess containers without an account", |pod, n| {
+        pod["metadata"]["annotations"]["microsoft.com/hostprocess-inherit-user"] = json!("false");
+        push(pod, "/spec/containers", n, |i| {
+            json!({"name": format!("h{i}"), "securityContext": {"windowsOptions": {
+                "hostProcess": true, "gmsaCredentialSpecName": "a",
+            }}})
+        });
+    }),
+    ("ports", |pod, n| {
+        push(
+            pod,
+            "/spec/containers/0/ports",
+            n,
+            |_| json!({"protocol": "SCTP"}),
+        );
+    }),
+    ("claims", |pod, n| {
+        push(pod, "/spec/resourceClaims", n, |_| json!({"name": "a"}));
+    }),
+    ("claims of a container", |pod, n| {
+        push(
+            pod,
+            "/spec/containers/0/resources/claims",
+            n,
+            |_| json!({"name": "a"}),
+        );
+    }),
     ("devices of Linux nodes", |pod, n| {
         member(pod, "/spec/containers/0/resources/limits", n, |i| {
             format!("nvidia.com/{i}")
@@ -300,7 +327,7 @@ fn member(pod: &mut Value, path: &str, n: usize, key: impl Fn(usize) -> String) 
 
 fn windows() -> Value {
     json!({
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"},
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "uid": "u"},
         "spec": {
             "nodeSelector": {"kubernetes.io/os": "windows"},
             "containers": [{"name": "main", "image": "a"}],

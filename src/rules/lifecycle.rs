@@ -1,8 +1,9 @@
 //! WIN5xx: how containers start, stop and are watched.
 
 use super::Action::{Deny, Off, Warn};
-use super::check::{Case, Test, case, container, metadata, pod};
+use super::check::{Case, Skip, Test, case, container, metadata, pod};
 use super::guide::guide;
+use super::image::is_nano_server;
 use super::{Context, KEP, Rule, Tier, fails, ignored, runs};
 use crate::object::At;
 use crate::object::demand::Shape;
@@ -175,7 +176,57 @@ pub(super) const RULES: &[Rule] = &[
         by_pod: None,
         guide: guide(include_str!("examples/WIN506.yaml")),
     },
+    Rule {
+        code: "WIN507",
+        name: "powershell-nano-server",
+        brief: "Nano Server images have no Windows PowerShell",
+        reason: "Windows PowerShell is not part of Nano Server, so the container, its probe or its hook fails.",
+        remedy: "Use an image with PowerShell and call pwsh, or call cmd /c.",
+        references: &[
+            "https://learn.microsoft.com/virtualization/windowscontainers/manage-containers/container-base-images",
+        ],
+        tiers: &[fails("", Warn, Off)],
+        checks: &[
+            container("command[0]", POWERSHELL).skip(Skip::HostProcess),
+            container("args[0]", POWERSHELL).skip(Skip::HostProcess),
+            container("livenessProbe.exec.command[0]", POWERSHELL).skip(Skip::HostProcess),
+            container("readinessProbe.exec.command[0]", POWERSHELL).skip(Skip::HostProcess),
+            container("startupProbe.exec.command[0]", POWERSHELL).skip(Skip::HostProcess),
+            container("lifecycle.postStart.exec.command[0]", POWERSHELL).skip(Skip::HostProcess),
+            container("lifecycle.preStop.exec.command[0]", POWERSHELL).skip(Skip::HostProcess),
+        ],
+        by_pod: None,
+        guide: guide(include_str!("examples/WIN507.yaml")).fields(&[(
+            "spec.containers[*].image",
+            "has nanoserver in its name or tag",
+        )]),
+    },
 ];
+
+const POWERSHELL: &[Case] = &[case(
+    Test::By(
+        Shape::Text,
+        is_powershell_on_nano_server,
+        "is powershell or powershell.exe, with or without a directory",
+    ),
+    0,
+)];
+
+fn is_powershell_on_nano_server(context: &Context<'_, '_, '_>, at: At) -> bool {
+    let pod = context.pod;
+    let is_nano = || {
+        let image = pod.container_of(at).and_then(|container| container.image);
+        image
+            .and_then(|at| pod.tape.text(at))
+            .is_some_and(is_nano_server)
+    };
+    program(context, at).is_some_and(|word| {
+        let name = word.rsplit(['\\', '/']).next().unwrap_or_default();
+        ["powershell", "powershell.exe"]
+            .iter()
+            .any(|powershell| name.eq_ignore_ascii_case(powershell))
+    }) && is_nano()
+}
 
 /// The first word of a command.
 fn program<'p>(context: &Context<'p, '_, '_>, at: At) -> Option<&'p str> {

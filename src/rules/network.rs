@@ -1,7 +1,7 @@
 //! WIN2xx: namespaces of the node, and the network.
 
-use super::Action::{Deny, Repair, Warn};
-use super::check::{Case, Skip, TRUE, Test, case, pod};
+use super::Action::{Deny, Off, Repair, Warn};
+use super::check::{Case, Skip, TRUE, Test, case, container, pod};
 use super::guide::guide;
 use super::{Context, Found, KEP, Rule, Tier, fails, ignored, runs};
 use crate::object::demand::Shape;
@@ -11,6 +11,8 @@ const INTRO: &str = "https://kubernetes.io/docs/concepts/windows/intro/#compatib
 const NETWORK: &str = "https://kubernetes.io/docs/concepts/services-networking/windows-networking/";
 const DNS: &str =
     "https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#dns-windows";
+pub(super) const SCTP: &str =
+    "https://kubernetes.io/docs/reference/networking/service-protocols/#protocol-sctp";
 const VALIDATION: &str = "https://kubernetes.io/docs/concepts/workloads/pods/#pod-os";
 
 const ORDINARY_OR_HOST_PROCESS: &[Tier] = &[
@@ -129,6 +131,21 @@ pub(super) const RULES: &[Rule] = &[
             "spec.dnsPolicy",
             "is None, which lets the first element be used",
         )]),
+    },
+    Rule {
+        code: "WIN208",
+        name: "sctp-port",
+        brief: "Windows has no SCTP",
+        reason: "Neither Windows nor its network for containers has SCTP.",
+        remedy: "Use TCP or UDP.",
+        references: &[SCTP],
+        tiers: &[ignored("", Warn, Off)],
+        checks: &[container(
+            "ports[*].protocol",
+            &[case(Test::OneOf(&["SCTP"]), 0)],
+        )],
+        by_pod: None,
+        guide: guide(include_str!("examples/WIN208.yaml")),
     },
 ];
 

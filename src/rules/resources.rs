@@ -1,7 +1,7 @@
 //! WIN4xx: resources.
 
 use super::Action::{Deny, Off, Repair, Warn};
-use super::check::{Case, SET, Test, case, container, pod};
+use super::check::{Case, NON_EMPTY, SET, Skip, Test, case, container, pod};
 use super::guide::guide;
 use super::{Context, Found, KEP, Rule, Tier, fails, runs};
 use crate::object::demand::Shape;
@@ -120,6 +120,24 @@ pub(super) const RULES: &[Rule] = &[
             .never(NO_RESOURCES),
     },
     Rule {
+        code: "WIN406",
+        name: "dynamic-resources",
+        brief: "Windows nodes cannot prepare claimed devices",
+        reason: "The kubelet does not support dynamic resource allocation on Windows: no driver offers devices there, and a container starts without those that it claims.",
+        remedy: "Remove the claims; request a device of a device plugin for Windows, such as microsoft.com/directx.",
+        references: &[
+            "https://github.com/kubernetes/kubernetes/blob/v1.36.0/pkg/kubelet/cm/container_manager_windows.go",
+            "https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation/",
+        ],
+        tiers: &[fails("", Deny, Off)],
+        checks: &[
+            pod("resourceClaims", NON_EMPTY),
+            container("resources.claims", NON_EMPTY),
+        ],
+        by_pod: None,
+        guide: guide(include_str!("examples/WIN406.yaml")),
+    },
+    Rule {
         code: "WIN407",
         name: "linux-device",
         brief: "Windows nodes do not have this device",
@@ -146,7 +164,29 @@ pub(super) const RULES: &[Rule] = &[
             "A device plugin of another vendor may offer such a resource, so the rule warns.",
         ),
     },
+    Rule {
+        code: "WIN408",
+        name: "low-memory-limit",
+        brief: "the limit is too low for most Windows containers",
+        reason: "The system processes of a Windows container count against its limit; below about 50Mi most containers do not start, or hang.",
+        remedy: "Set resources.limits.memory to at least 50Mi, better to what the application uses on Windows.",
+        references: &[
+            "https://github.com/kubernetes/kubernetes/issues/66561",
+            "https://github.com/microsoft/Windows-Containers/issues/482",
+            RESOURCES,
+        ],
+        tiers: &[runs("", Warn, Off)],
+        checks: &[container("resources.limits.memory", LOW_LIMIT).skip(Skip::HostProcess)],
+        by_pod: None,
+        guide: guide(include_str!("examples/WIN408.yaml"))
+            .never(&["a limit of 0, which means none"]),
+    },
 ];
+
+/// What a Windows container needs for itself, in bytes.
+const LOWEST_LIMIT: f64 = 50.0 * 1024.0 * 1024.0;
+
+const LOW_LIMIT: &[Case] = &[case(Test::By(Shape::Any, is_low_limit, "is below 50Mi"), 0)];
 
 const MISMATCH: &[Case] = &[case(
     Test::By(Shape::Any, differs_from_limit, "is not the limit"),
@@ -172,6 +212,12 @@ fn differs_from_limit(context: &Context<'_, '_, '_>, at: At) -> bool {
         bytes(&tape.entry(limit).value, tape.text(limit))
             != bytes(&tape.entry(at).value, tape.text(at))
     })
+}
+
+fn is_low_limit(context: &Context<'_, '_, '_>, at: At) -> bool {
+    let tape = context.pod.tape;
+    bytes(&tape.entry(at).value, tape.text(at))
+        .is_some_and(|bytes| bytes > 0.0 && bytes < LOWEST_LIMIT)
 }
 
 /// A quantity in bytes; one that cannot be read is nobody's equal, but the API server has read

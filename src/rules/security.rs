@@ -4,10 +4,10 @@ use super::Action::{Deny, Off, Repair, Warn};
 use super::check::{Case, NON_EMPTY, SET, Skip, Test, case, container, metadata, pod};
 use super::guide::guide;
 use super::image::is_nano_server;
-use super::{Context, KEP, Rule, Tier, fails, ignored, runs, unprotected};
+use super::{Context, Found, KEP, Rule, Tier, fails, ignored, runs, unprotected};
 use crate::object::At;
-use crate::object::demand::Shape;
-use crate::workload::Container;
+use crate::object::demand::{Role, Shape};
+use crate::workload::{Container, Kind, Pod};
 
 const INTRO: &str = "https://kubernetes.io/docs/concepts/windows/intro/#compatibility-v1-pod-spec-containers-securitycontext";
 const VALIDATION: &str = "https://kubernetes.io/docs/concepts/workloads/pods/#pod-os";
@@ -391,7 +391,96 @@ pub(super) const RULES: &[Rule] = &[
                  object does not show it, so the rule warns.",
             ),
     },
+    Rule {
+        code: "WIN119",
+        name: "host-process-account",
+        brief: "HostProcess containers need an account of the node",
+        reason: "A HostProcess container runs as an account of the node; ContainerUser and ContainerAdministrator exist in other containers only, and runAsNonRoot restricts none of the node's accounts.",
+        remedy: r"Set windowsOptions.runAsUserName to an account or a local group of the node, such as NT AUTHORITY\SYSTEM or NT AUTHORITY\Local service, and remove runAsNonRoot.",
+        references: &[
+            HOST_PROCESS,
+            "https://github.com/microsoft/hcsshim/blob/main/internal/jobcontainers/logon.go",
+        ],
+        tiers: &[
+            fails("ContainerUser or ContainerAdministrator", Warn, Off),
+            runs("no runAsUserName", Warn, Off),
+            unprotected("runAsNonRoot", Warn, Off),
+        ],
+        checks: &[
+            pod("securityContext.runAsNonRoot", NON_ROOT_HOST_PROCESS).skip(Skip::Ordinary),
+            container("securityContext.runAsNonRoot", NON_ROOT_HOST_PROCESS).skip(Skip::Ordinary),
+            metadata("annotations{microsoft.com/hostprocess-inherit-user}", READ),
+        ],
+        by_pod: Some(host_process_account),
+        guide: guide(include_str!("examples/WIN119.yaml"))
+            .fields(&[
+                (
+                    "spec.securityContext.windowsOptions.runAsUserName",
+                    "is ContainerUser or ContainerAdministrator, or is not set for a container, neither \
+                     here nor in the container",
+                ),
+                (
+                    "spec.containers[*].securityContext.windowsOptions.runAsUserName",
+                    "is ContainerUser or ContainerAdministrator",
+                ),
+            ])
+            .never(&[
+                "runAsUserName in pods with the annotation microsoft.com/hostprocess-inherit-user: \
+                 \"true\"",
+            ])
+            .note(
+                "Without runAsUserName the container runs as the user that the image names; most images \
+                 name none, and then the container does not start.",
+            ),
+    },
+    Rule {
+        code: "WIN120",
+        name: "gmsa-not-expanded",
+        brief: "nothing has filled in gmsaCredentialSpec",
+        reason: "The kubelet uses only gmsaCredentialSpec. The webhook windows-gmsa fills it in by the name; without that webhook the container runs without the account.",
+        remedy: "Install the webhook windows-gmsa, or check that its webhook configuration matches this namespace.",
+        references: &[
+            "https://kubernetes.io/docs/tasks/configure-pod-container/configure-gmsa/",
+            "https://github.com/kubernetes/kubernetes/blob/v1.36.0/pkg/kubelet/kuberuntime/kuberuntime_container_windows.go",
+            "https://github.com/kubernetes-sigs/windows-gmsa",
+        ],
+        tiers: &[ignored("", Warn, Off)],
+        checks: &[
+            pod(
+                "securityContext.windowsOptions.gmsaCredentialSpecName",
+                UNEXPANDED,
+            ),
+            container(
+                "securityContext.windowsOptions.gmsaCredentialSpecName",
+                UNEXPANDED,
+            ),
+            pod("securityContext.windowsOptions.gmsaCredentialSpec", READ),
+            container("securityContext.windowsOptions.gmsaCredentialSpec", READ),
+            metadata("uid", READ),
+        ],
+        by_pod: None,
+        guide: guide(include_str!("examples/WIN120.yaml"))
+            .never(&["templates and manifests, which the webhook windows-gmsa does not change"])
+            .note(
+                "The rule reports pods on their way through the API server, and live pods in transom \
+                 scan. It knows them by metadata.uid.",
+            ),
+    },
 ];
+
+/// Read for the functions below; never a finding by itself.
+const READ: &[Case] = &[];
+
+const NON_ROOT_HOST_PROCESS: &[Case] = &[case(Test::Is(true), 2)];
+
+const UNEXPANDED: &[Case] = &[case(
+    Test::By(
+        Shape::Text,
+        is_unexpanded_gmsa,
+        "is set without gmsaCredentialSpec, in a pod",
+    ),
+    0,
+)];
 
 const OPTIONS: &[Case] = &[case(Test::Empty, 1), case(Test::Present, 0)];
 
@@ -485,6 +574,77 @@ fn is_unproven_non_root(context: &Context<'_, '_, '_>, at: At) -> bool {
             .filter(|container| container.windows.run_as_non_root.is_none())
             .any(is_unproven),
     }
+}
+
+/// WIN119. An account that the pod names, or lacks, is reported once.
+fn host_process_account(context: &Context<'_, '_, '_>, report: &mut dyn FnMut(Found)) {
+    const MISSING: &[&str] = &["securityContext", "windowsOptions", "runAsUserName"];
+    let pod = context.pod;
+    if !context.host_process || inherits_user(pod) {
+        return;
+    }
+    let is_containers = |at: At| {
+        let user = pod.tape.text(at);
+        is_administrator(user)
+            || user.is_some_and(|user| user.eq_ignore_ascii_case("ContainerUser"))
+    };
+    let (mut named, mut missing) = (false, false);
+    for container in pod.containers.iter().filter(|c| pod.is_host_process(c)) {
+        let own = container.windows.run_as_user_name;
+        let is_by_pod = container.windows.host_process.is_none();
+        let (at, rest, tier) = match own.or(pod.windows.run_as_user_name) {
+            Some(at) if is_containers(at) => {
+                if own.is_none() && std::mem::replace(&mut named, true) {
+                    continue;
+                }
+                (at, &[][..], 0)
+            }
+            Some(_) => continue,
+            None if is_by_pod && std::mem::replace(&mut missing, true) => continue,
+            None if is_by_pod => (pod.spec.unwrap_or(pod.at), MISSING, 1),
+            None => (container.at, MISSING, 1),
+        };
+        report(Found {
+            at,
+            missing: rest,
+            tier,
+        });
+    }
+}
+
+/// containerd runs the containers of such a pod as its own user.
+fn inherits_user(pod: &Pod<'_, '_>) -> bool {
+    let tape = pod.tape;
+    let annotations = tape
+        .child(pod.at, Role::Metadata)
+        .and_then(|metadata| tape.child(metadata, Role::Annotations));
+    let inherits = annotations
+        .and_then(|at| tape.named(at, "microsoft.com/hostprocess-inherit-user"))
+        .and_then(|at| tape.text(at));
+    inherits == Some("true")
+}
+
+/// The API server gives a pod its uid before /validate; by then the webhook windows-gmsa has changed it.
+fn is_unexpanded_gmsa(context: &Context<'_, '_, '_>, at: At) -> bool {
+    let Pod { tape, kind, .. } = context.pod;
+    let metadata = tape.child(context.pod.at, Role::Metadata);
+    let is_stored = metadata.is_some_and(|metadata| tape.named(metadata, "uid").is_some());
+    let has_spec = |options: At| {
+        let spec = tape.named(options, "gmsaCredentialSpec");
+        spec.and_then(|at| tape.text(at))
+            .is_some_and(|s| !s.is_empty())
+    };
+    let own = |container: &Container| container.windows.at.is_some_and(has_spec);
+    // Containers with a spec of their own do not use that of the pod.
+    let is_used = match context.pod.container_of(at) {
+        Some(_) => true,
+        None => !context.pod.containers.iter().all(own),
+    };
+    *kind == Kind::Pod
+        && is_stored
+        && is_used
+        && !tape.up(at).is_some_and(has_spec)
+        && tape.text(at).is_some_and(|s| !s.is_empty())
 }
 
 /// The user name at this place is the administrator's, and some container that is not a

@@ -3,6 +3,7 @@
 use super::Action::{Off, Warn};
 use super::check::{Case, Test, case, service};
 use super::guide::guide;
+use super::network::SCTP;
 use super::{Context, KEP, Rule, Tier, ignored, runs};
 use crate::object::At;
 use crate::object::demand::Shape;
@@ -74,6 +75,21 @@ pub(super) const RULES: &[Rule] = &[
         ],
         by_pod: None,
         guide: guide(include_str!("examples/WIN703.yaml")).never(NOT_WINDOWS),
+    },
+    Rule {
+        code: "WIN704",
+        name: "sctp-service",
+        brief: "Windows has no SCTP",
+        reason: "Neither Windows nor its network for containers has SCTP, so no Windows pod receives what the Service forwards.",
+        remedy: "Use TCP or UDP.",
+        references: &[SCTP],
+        tiers: &[ignored("", Off, Off)],
+        checks: &[service(
+            "ports[*].protocol",
+            &[case(Test::OneOf(&["SCTP"]), 0)],
+        )],
+        by_pod: None,
+        guide: guide(include_str!("examples/WIN704.yaml")).never(NOT_WINDOWS),
     },
 ];
 

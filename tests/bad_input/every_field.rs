@@ -71,6 +71,14 @@ pub(crate) fn is_not_read(pointer: &str) -> bool {
         "/downwardAPI/items/0/mode",
         "/volumeDevices/0",
         "/volumeDevices/0/name",
+        "/claims/0",
+        "/claims/0/name",
+        "/resourceClaims/0",
+        "/resourceClaims/0/name",
+        // The API server writes or checks them before; of any other type they say nothing.
+        "/metadata/uid",
+        "/gmsaCredentialSpec",
+        "/microsoft.com~1hostprocess-inherit-user",
     ]) && pointer != "/metadata/labels"
         && !pointer.starts_with("/metadata/ownerReferences/0/")
         // A quantity is a string or a number; rules without a word in this profile read no more.

@@ -154,7 +154,7 @@ kind: Pod
 metadata: {name: a}
 spec:
   os: {name: windows}
-  securityContext: {windowsOptions: {hostProcess: true}}
+  securityContext: {windowsOptions: {hostProcess: true, runAsUserName: SYSTEM}}
   nodeSelector:
     kubernetes.io/os: linux
   containers: [{name: a, image: b}]

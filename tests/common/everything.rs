@@ -14,7 +14,10 @@ pub(crate) fn everything() -> Value {
         "appArmorProfile": {"type": "Localhost"},
         "seccompProfile": {"type": "Localhost"},
         "capabilities": {"add": ["NET_ADMIN"]},
-        "windowsOptions": {"hostProcess": false, "runAsUserName": "ContainerAdministrator"},
+        "windowsOptions": {
+            "hostProcess": false, "runAsUserName": "ContainerAdministrator",
+            "gmsaCredentialSpecName": "a", "gmsaCredentialSpec": "",
+        },
     });
     let exec = json!({"exec": {"command": ["sh"]}});
     let container = json!({
@@ -22,7 +25,7 @@ pub(crate) fn everything() -> Value {
         "command": ["sh"], "args": ["sh"], "workingDir": "C:\\",
         "livenessProbe": exec, "readinessProbe": exec, "startupProbe": exec,
         "lifecycle": {"postStart": exec, "preStop": exec, "stopSignal": "SIGUSR1"},
-        "terminationMessagePath": "/a",
+        "terminationMessagePath": "/a", "ports": [{"protocol": "SCTP"}],
         "restartPolicyRules": [{"action": "RestartAllContainers"}],
         "volumeDevices": [{"name": "v"}],
         "volumeMounts": [{
@@ -36,6 +39,7 @@ pub(crate) fn everything() -> Value {
                 "aws.amazon.com/neuron": 1, "vpc.amazonaws.com/efa": 1, "google.com/tpu": 1,
                 "devices.kubevirt.io/kvm": 1, "rdma/hca": 1,
             },
+            "claims": [{"name": "a"}],
             "requests": {"hugepages-2Mi": "2Mi", "cpu": "1", "memory": "2Gi"},
         },
         "securityContext": context,
@@ -59,7 +63,7 @@ pub(crate) fn everything() -> Value {
         "shareProcessNamespace": true, "dnsPolicy": "ClusterFirstWithHostNet",
         "dnsConfig": {"searches": ["a", "b"]},
         "terminationGracePeriodSeconds": 5, "nodeName": "a", "runtimeClassName": "b",
-        "resources": {"limits": {"cpu": "1"}},
+        "resources": {"limits": {"cpu": "1"}}, "resourceClaims": [{"name": "a"}],
         "tolerations": [{"key": "a", "operator": "Equal", "value": "b", "effect": "NoSchedule"}],
         "affinity": {"nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{
@@ -77,7 +81,10 @@ pub(crate) fn everything() -> Value {
             "seLinuxOptions": {"level": "s0"},
             "appArmorProfile": {"type": "Localhost"},
             "seccompProfile": {"type": "Localhost"},
-            "windowsOptions": {"hostProcess": false, "runAsUserName": "ContainerAdministrator"},
+            "windowsOptions": {
+            "hostProcess": false, "runAsUserName": "ContainerAdministrator",
+            "gmsaCredentialSpecName": "a", "gmsaCredentialSpec": "",
+        },
         },
         "containers": [container], "initContainers": [container], "ephemeralContainers": [container],
         "volumes": [
@@ -95,6 +102,7 @@ pub(crate) fn everything() -> Value {
     merge(
         &mut object["metadata"],
         &json!({
+            "uid": "u",
             "labels": {"kubernetes.io/os": "windows"},
             "annotations": {
                 "transom.dev/os": "windows",
@@ -102,6 +110,7 @@ pub(crate) fn everything() -> Value {
                 "container.seccomp.security.alpha.kubernetes.io/main": "localhost/a",
                 "seccomp.security.alpha.kubernetes.io/pod": "localhost/a",
                 "experimental.windows.kubernetes.io/isolation-type": "hyperv",
+                "microsoft.com/hostprocess-inherit-user": "false",
             },
             "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "controller": true}],
         }),

@@ -115,8 +115,9 @@ The whole entry of a webhook.
 {{- $kep := eq ((.Values.config | default dict).profile | default "current") "kep-116" }}
 {{- $rules := (.Values.config | default dict).rules | default dict }}
 {{- $on := false }}
-{{- range $code, $name := dict "WIN701" "session-affinity-timeout" "WIN702" "external-traffic-policy-local" "WIN703" "ipv6-single-stack" }}
-{{- $action := get $rules $code | default (get $rules $name) | default (ternary "warn" "off" $kep) }}
+{{- range $code, $name := dict "WIN701" "session-affinity-timeout" "WIN702" "external-traffic-policy-local" "WIN703" "ipv6-single-stack" "WIN704" "sctp-service" }}
+{{- $default := ternary "warn" "off" (and $kep (ne $code "WIN704")) }}
+{{- $action := get $rules $code | default (get $rules $name) | default $default }}
 {{- if ne $action "off" }}{{ $on = true }}{{ end }}
 {{- end }}
 {{- if $on }}true{{ end }}

@@ -96,7 +96,8 @@ pub(super) const KEP: Document = Document {
             statements: &[
                 none(
                     "Group managed service accounts will come.",
-                    "works: windowsOptions.gmsaCredentialSpecName, stable since 1.18; the field is evidence of Windows",
+                    "works: windowsOptions.gmsaCredentialSpecName, stable since 1.18; the field is evidence of Windows, and \
+                     WIN120 reports pods in which nothing has filled in the spec",
                 ),
                 none(
                     "`kubectl port-forward` is missing.",
