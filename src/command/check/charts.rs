@@ -183,7 +183,7 @@ fn output(mut child: Child, largest: u64) -> Result<Vec<u8>, String> {
         let first = errors
             .lines()
             .find(|line| line.starts_with("Error"))
-            .or(errors.lines().next());
+            .or_else(|| errors.lines().next());
         let first = shown_in(first.unwrap_or("it gives no reason"), 300);
         return Err(format!("helm cannot render the chart: {first}"));
     }
