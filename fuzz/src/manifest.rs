@@ -46,7 +46,9 @@ pub fn run(data: &[u8]) {
     assert_eq!(after_text.judged, before.judged);
     let again = fix(&after, &OPTIONS, &|_| true);
     assert_eq!(again.bytes, None, "the second time changes something");
-    assert_eq!(again.left.len(), fixed.left.len());
+    // What was changed may still miss what cannot be written.
+    let left = fixed.left.len()..=fixed.left.len() + fixed.objects;
+    assert!(left.contains(&again.left.len()), "{:?}", again.left);
     if is_plain {
         assert_eq!(
             said(&after_text.text),

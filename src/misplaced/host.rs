@@ -222,7 +222,7 @@ mod tests {
         host().takes("win1", &pod)
     }
 
-    fn affinity(term: Value) -> bool {
+    fn affinity(term: &Value) -> bool {
         takes(json!({
             "tolerations": [{"operator": "Exists"}],
             "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
@@ -297,10 +297,10 @@ mod tests {
         ] {
             let term =
                 json!({"matchExpressions": [{"key": key, "operator": operator, "values": values}]});
-            assert_eq!(affinity(term), expected, "{key} {operator} {values}");
+            assert_eq!(affinity(&term), expected, "{key} {operator} {values}");
         }
         let field = |name: &str| json!({"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]}]});
-        assert!(affinity(field("win1")) && !affinity(field("win2")));
-        assert!(!affinity(json!({})), "an empty term matches nothing");
+        assert!(affinity(&field("win1")) && !affinity(&field("win2")));
+        assert!(!affinity(&json!({})), "an empty term matches nothing");
     }
 }

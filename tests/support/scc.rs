@@ -109,7 +109,7 @@ fn assign_container(scc: &Scc, of_pod: &Map<String, Value>, context: &mut Map<St
     if scc.user && !of_pod.contains_key("runAsUser") {
         set(context, "runAsUser", json!(ID));
     }
-    let user = context.get("runAsUser").or(of_pod.get("runAsUser"));
+    let user = context.get("runAsUser").or_else(|| of_pod.get("runAsUser"));
     let is_other_than_root = user.and_then(Value::as_i64).is_some_and(|user| user > 0);
     if is_other_than_root && !of_pod.contains_key("runAsNonRoot") {
         set(context, "runAsNonRoot", json!(true));
