@@ -126,7 +126,7 @@ fn unknown_rules_are_refused_with_the_nearest() {
             let got = place.check(&["web.yaml", flag, rules]);
             got.refused(&[&[flag], words].concat());
         };
-        refused("WIN101,WIN331", &["WIN331", "WIN301"]);
+        refused("WIN101,WIN331", &["WIN331", "WIN313"]);
         refused("run-as-usr", &["run-as-usr", "run-as-user"]);
         refused("", &["there is no rule \"\""]);
     }
