@@ -31,7 +31,7 @@ use transom::{admit, review};
 const CORE: [(&str, f64); 7] = [
     ("allowed pod", 1.552),
     ("patched pod", 1.641),
-    ("Linux pod", 1.578),
+    ("Linux pod", 1.707),
     ("denied Deployment", 2.018),
     ("UPDATE of a pod", 1.464),
     ("all mutating recordings", 1.661),
