@@ -40,8 +40,7 @@ impl ImagePatterns {
         let (repository, tag) = split(image);
         let is_hint_word = |word: &[u8]| self.hint_tags.iter().any(|hint| is_numbered(word, hint));
         let path = path(repository);
-        (self.hint_words.iter().any(|word| starts_word(path, word))
-            || tag_words(tag).any(is_hint_word))
+        (has_word(path, &self.hint_words) || tag_words(tag).any(is_hint_word))
             && !is_in(repository, &self.linux_repositories)
     }
 }
@@ -108,11 +107,15 @@ fn contains(tag: &str, word: &str) -> bool {
     windows.any(|window| window.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Whether some word of the repository starts so.
-fn starts_word(repository: &str, word: &str) -> bool {
-    repository.match_indices(word).any(|(i, _)| {
-        let before = repository[..i].bytes().next_back();
-        !before.is_some_and(|b| b.is_ascii_alphanumeric())
+/// Whether some word of the repository starts with one of these.
+fn has_word(repository: &str, starts: &[String]) -> bool {
+    let bytes = repository.as_bytes();
+    (0..=bytes.len()).any(|at| {
+        let begins = at == 0 || !bytes[at - 1].is_ascii_alphanumeric();
+        begins
+            && starts
+                .iter()
+                .any(|start| bytes[at..].starts_with(start.as_bytes()))
     })
 }
 
