@@ -256,12 +256,11 @@ impl Guard {
         if phase == Phase::Service || self.is_evicted() {
             return None;
         }
-        let since = self.0.began + Duration::from_micros(self.0.since.load(Ordering::Relaxed));
         let unused = !self.0.used.load(Ordering::Relaxed);
         let began = match phase {
             // A client that rests after its handshake, or between two bytes of its first head, gains no time.
             Phase::Idle | Phase::Head if unused => self.0.began,
-            _ => since,
+            _ => self.since(),
         };
         let age = now.saturating_duration_since(began);
         let is_idle = phase == Phase::Idle && !unused;
@@ -295,6 +294,11 @@ impl Guard {
 
     fn turn(&self) -> u64 {
         self.0.turn.load(Ordering::Acquire)
+    }
+
+    /// When the phase began.
+    fn since(&self) -> Instant {
+        self.0.began + Duration::from_micros(self.0.since.load(Ordering::Relaxed))
     }
 
     /// Begins the phase of this turn now.

@@ -37,9 +37,8 @@ pub(in crate::server) struct Watch<F> {
     idle: Duration,
     head: Duration,
     response: Duration,
-    /// The turn that the timer was set for, and when it began.
+    /// The turn that the timer was set for.
     turn: u64,
-    since: Instant,
     hurried: bool,
     told: bool,
     timer: Pin<Box<Sleep>>,
@@ -55,7 +54,6 @@ impl<F> Watch<F> {
             response: head,
             turn: guard.turn(),
             guard,
-            since: Instant::now(),
             hurried: false,
             told: false,
             timer: Box::pin(sleep(idle)),
@@ -74,7 +72,7 @@ impl<F> Watch<F> {
         self.head = self.head.min(HURRY);
         self.idle = self.idle.min(HURRY);
         let end = match phase(self.turn) {
-            Phase::Head => self.since + self.head,
+            Phase::Head => self.guard.since() + self.head,
             Phase::Idle => Instant::now() + self.idle,
             Phase::Body | Phase::Service | Phase::Response => return,
         };
@@ -93,9 +91,8 @@ impl<F> Watch<F> {
 
     fn begin(&mut self, turn: u64) {
         self.turn = turn;
-        self.since = Instant::now();
         if let Some(limit) = self.limit(phase(turn)) {
-            let end = self.since + limit;
+            let end = self.guard.since() + limit;
             self.timer.as_mut().reset(end);
         }
     }
@@ -108,7 +105,7 @@ impl<F> Watch<F> {
             return false;
         }
         let now = Instant::now();
-        let age = now.saturating_duration_since(self.since);
+        let age = now.saturating_duration_since(self.guard.since());
         let is_stuck = self.guard.may_end(phase, age, now);
         if !is_stuck {
             self.guard.keep();
